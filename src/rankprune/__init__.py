@@ -1,0 +1,46 @@
+"""Find wrong binary labels, say how many there are, and learn as if they were right."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from rankprune.classifier import RankPruningClassifier
+    from rankprune.core import (
+        NoiseRates,
+        correction_weights,
+        estimate_noise_rates,
+        flip_labels,
+        prune_labels,
+        rank_suspects,
+    )
+    from rankprune.probabilities import out_of_fold_probabilities
+
+__all__ = [
+    "NoiseRates",
+    "RankPruningClassifier",
+    "correction_weights",
+    "estimate_noise_rates",
+    "flip_labels",
+    "out_of_fold_probabilities",
+    "prune_labels",
+    "rank_suspects",
+]
+
+# Where each name lives when it does not live in the core: loaded on first use (PEP 562), so that
+# importing the package costs nothing.
+_HOMES = {
+    "RankPruningClassifier": "rankprune.classifier",
+    "out_of_fold_probabilities": "rankprune.probabilities",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'rankprune' has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, "rankprune.core")), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

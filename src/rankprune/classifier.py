@@ -1,0 +1,371 @@
+"""Rank Pruning as a scikit-learn classifier: the whole data line in one ``fit``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import _safe_indexing, column_or_1d, indexable
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rankprune._fitting import (
+    RandomState,
+    copy_input_tags,
+    draw_seed,
+    fit_weighted,
+    fresh_clone,
+    private_random_state,
+    warn_if_weights_are_lost,
+)
+from rankprune.core import (
+    NOISE_ESTIMATORS,
+    NoiseRates,
+    correction_weights,
+    estimate_noise_rates,
+    prune_labels,
+)
+from rankprune.core._inputs import (
+    BinaryLabels,
+    BoolArray,
+    FloatArray,
+    count_true,
+    validate_probabilities,
+    validate_trusted,
+    validate_weighted_labels,
+)
+from rankprune.core._registry import warn_if_uninformative
+from rankprune.probabilities import (
+    check_predicts_probabilities,
+    given_labels,
+    make_splits,
+    score_folds,
+)
+
+_log = logging.getLogger("rankprune")
+
+
+def _estimator_has(method: str) -> Callable[[Any], bool]:
+    def check(self: RankPruningClassifier) -> bool:
+        getattr(self.estimator_ if hasattr(self, "estimator_") else self._base(), method)
+        return True
+
+    return check
+
+
+class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn from binary labels of which some are wrong, by Rank Pruning.
+
+    Estimates how many labels of each class are wrong, drops that many of the least believable
+    rows, and fits the estimator to the rest with weights that restore the balance of the classes.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        What is fitted in the end; cloned. Logistic regression by default.
+    scorer : classifier with ``predict_proba``, default=None
+        What gives the out-of-fold probabilities; cloned. The estimator by default.
+    pos_label : default=None
+        The positive label; the larger of the two values by default.
+    positive_noise_rate, negative_noise_rate : float, default=None
+        Known shares of true positives labeled negative and of true negatives labeled positive;
+        what is not known is estimated. ``negative_noise_rate=0`` is learning from positive and
+        unlabeled rows: no positive label is ever pruned.
+    noise_estimator : str or callable, default="confident-counts"
+        How the rates are estimated; see ``method`` of `estimate_noise_rates`.
+    rounds : int, default=1
+        How often rows are scored and pruned. Only 1, the paper's algorithm, is available.
+    cv : int, splitter or iterable of (train, test), default=3
+        The folds; see `out_of_fold_probabilities`.
+    n_jobs : int, default=None
+        Folds fitted at the same time. Does not change the result.
+    random_state : int, RandomState or None, default=None
+        Shuffles the folds, and seeds estimators whose own ``random_state`` is None.
+    verbose : int, default=0
+        From 1 the steps are logged at level INFO of the logger ``rankprune``, else at DEBUG.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted to the rows that were kept.
+    classes_ : ndarray of shape (2,)
+        The two labels in sorted order.
+    noise_rates_ : NoiseRates
+        The rates that drove the pruning, of the rows that are not trusted.
+    prune_mask_ : ndarray of bool of shape (n_rows,)
+        True means dropped.
+    probabilities_ : ndarray of shape (n_rows,)
+        Out-of-fold probability of the positive label.
+    n_features_in_, feature_names_in_
+        As the fitted estimator has them.
+
+    See Also
+    --------
+    estimate_noise_rates, prune_labels, correction_weights : The steps of ``fit`` on arrays.
+
+    References
+    ----------
+    C. G. Northcutt, T. Wu and I. L. Chuang: Learning with Confident Examples: Rank Pruning for
+    Robust Classification with Noisy Labels. UAI 2017. This is Algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from rankprune import RankPruningClassifier, flip_labels
+    >>> X, truth = make_classification(2000, class_sep=3, random_state=0)
+    >>> y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+    >>> model = RankPruningClassifier(random_state=0).fit(X, y)
+    >>> round(model.noise_rates_.positive_noise_rate, 2)
+    0.31
+    >>> bool(model.score(X, truth) > 0.97)
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
+        "noise_estimator": [StrOptions(set(NOISE_ESTIMATORS)), callable],
+        "rounds": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        scorer: Any = None,
+        pos_label: Any = None,
+        positive_noise_rate: float | None = None,
+        negative_noise_rate: float | None = None,
+        noise_estimator: str | Callable[..., NoiseRates] = "confident-counts",
+        rounds: int = 1,
+        cv: Any = 3,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.scorer = scorer
+        self.pos_label = pos_label
+        self.positive_noise_rate = positive_noise_rate
+        self.negative_noise_rate = negative_noise_rate
+        self.noise_estimator = noise_estimator
+        self.rounds = rounds
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        probabilities: ArrayLike | None = None,
+        trusted: ArrayLike | None = None,
+    ) -> RankPruningClassifier:
+        """Estimate the noise, prune, and fit the estimator to what is left.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
+            Anything the estimator takes and whose rows can be selected.
+        y : array-like of shape (n_rows,)
+            Given labels, of any two values, some of them wrong.
+        sample_weight : array-like of shape (n_rows,), default=None
+            A weight of 2 equals the row twice, a weight of 0 equals no row. Weights reach the
+            folds, the counts and, multiplied by the correction weights, the final fit.
+        groups : array-like of shape (n_rows,), default=None
+            Rows that must not be split between folds.
+        probabilities : array-like of shape (n_rows,), default=None
+            Out-of-fold probabilities of the positive label, where they are known already; then
+            no folds are fitted.
+        trusted : array-like of bool of shape (n_rows,), default=None
+            Rows whose labels a person settled: never pruned, no correction weight, and not part
+            of the rows that the noise rates describe.
+
+        Returns
+        -------
+        RankPruningClassifier
+            The object itself.
+        """
+        self._forget()
+        self._validate_params()
+        if self.rounds != 1:
+            raise ValueError(
+                f"rounds must be 1, got {self.rounds}: rows are scored and pruned once, as in the "
+                "paper. Leave rounds at 1."
+            )
+        X, y, groups = indexable(X, _one_column(y), groups)
+        labels, weight = validate_weighted_labels(
+            y, sample_weight, pos_label=self.pos_label, name="y"
+        )
+        n_rows = len(labels.is_positive)
+        counted = np.ones(n_rows, dtype=bool) if weight is None else weight > 0
+        is_trusted = validate_trusted(trusted, n_rows)
+        doubted = counted & ~is_trusted
+        _refuse_too_few_doubted(labels.is_positive[doubted], is_trusted)
+        known_rates = self._known_rates(labels.is_positive, doubted, weight)
+
+        generator = private_random_state(self.random_state)
+        scores = self._score(X, labels, groups, weight, probabilities, generator)
+        rates = self._rates(labels.is_positive, scores, doubted, weight, known_rates)
+        mask, weights = _prune_and_weigh(labels.is_positive, scores, doubted, weight, rates)
+        keep = counted & ~mask
+        self._log("pruned %d of %d rows: %s", count_true(mask), n_rows, rates)
+
+        estimator = fresh_clone(self._base(), draw_seed(generator))
+        weights = None if weights is None else weights[keep]
+        warn_if_weights_are_lost(estimator, weights)
+        rows = np.flatnonzero(keep)
+        # Where nothing is left out, nothing needs copying.
+        kept_X = X if len(rows) == n_rows else _safe_indexing(X, rows)
+        fit_weighted(estimator, kept_X, given_labels(labels)[rows], weights)
+        self.estimator_ = estimator
+        self.classes_ = labels.classes
+        self.noise_rates_ = rates
+        self.prune_mask_ = mask
+        self.probabilities_ = scores
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each row that correct labels would have taught."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict(X))
+
+    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
+        """Return the probability of each class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    @available_if(_estimator_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.floating[Any]]:
+        """Return the logarithm of the probability of each class."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_log_proba(X))
+
+    @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[np.floating[Any]]:
+        """Return the score of each row, above 0 for ``classes_[1]``."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = copy_input_tags(super().__sklearn_tags__(), self._base())
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _base(self) -> Any:
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+
+    def _forget(self) -> None:
+        # A fit that fails leaves no model behind, not even that of an earlier fit.
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _log(self, message: str, *values: Any) -> None:
+        _log.log(logging.INFO if self.verbose else logging.DEBUG, message, *values)
+
+    def _known_rates(
+        self, is_positive: BoolArray, doubted: BoolArray, weight: NDArray[np.float64] | None
+    ) -> NoiseRates | None:
+        """Return the rates where both are known, after refusing known ones that cannot be."""
+        known = (self.positive_noise_rate, self.negative_noise_rate)
+        mass = np.ones(len(doubted)) if weight is None else weight
+        n_positive = float(mass[doubted & is_positive].sum())
+        n_negative = float(mass[doubted & ~is_positive].sum())
+        positive, negative = (0.0 if rate is None else rate for rate in known)
+        observed = n_positive / (n_positive + n_negative)
+        rates = NoiseRates.from_noise_rates(positive, negative, observed)
+        if None in known:
+            return None
+        return replace(rates, n_positive=n_positive, n_negative=n_negative)
+
+    def _score(
+        self,
+        X: Any,
+        labels: BinaryLabels,
+        groups: Any,
+        weight: NDArray[np.float64] | None,
+        probabilities: ArrayLike | None,
+        generator: np.random.RandomState,
+    ) -> FloatArray:
+        if probabilities is not None:
+            return validate_probabilities(probabilities, len(labels.is_positive))
+        scorer = self._base() if self.scorer is None else self.scorer
+        check_predicts_probabilities(scorer, "estimator" if self.scorer is None else "scorer")
+        splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
+        self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
+        return score_folds(scorer, X, labels, splits, weight, self.n_jobs, draw_seed(generator))
+
+    def _rates(
+        self,
+        is_positive: BoolArray,
+        scores: FloatArray,
+        doubted: BoolArray,
+        weight: NDArray[np.float64] | None,
+        known_rates: NoiseRates | None,
+    ) -> NoiseRates:
+        doubted_weight = None if weight is None else weight[doubted]
+        if known_rates is not None:
+            warn_if_uninformative(is_positive[doubted], scores[doubted], doubted_weight)
+            return known_rates
+        return estimate_noise_rates(
+            is_positive[doubted],
+            scores[doubted],
+            method=self.noise_estimator,
+            sample_weight=doubted_weight,
+        ).with_known(positive=self.positive_noise_rate, negative=self.negative_noise_rate)
+
+
+def _one_column(y: Any) -> Any:
+    """Return labels given as a column as scikit-learn would: flat, with its warning."""
+    return column_or_1d(y, warn=True) if np.asarray(y).shape[1:] == (1,) else y
+
+
+def _refuse_too_few_doubted(is_positive: BoolArray, is_trusted: BoolArray) -> None:
+    if is_trusted.any() and len(np.unique(is_positive)) < 2:
+        raise ValueError(
+            "trusted must leave rows of both classes whose labels are in doubt; "
+            f"{len(is_positive)} rows of weight above 0 are left. With every label settled there "
+            "is nothing to estimate: fit the estimator itself."
+        )
+
+
+def _prune_and_weigh(
+    is_positive: BoolArray,
+    scores: FloatArray,
+    doubted: BoolArray,
+    weight: NDArray[np.float64] | None,
+    rates: NoiseRates,
+) -> tuple[BoolArray, NDArray[np.float64] | None]:
+    """Return which rows are dropped and the weight of every row, None where all weigh 1."""
+    pruning = prune_labels(
+        is_positive[doubted],
+        scores[doubted],
+        rates,
+        sample_weight=None if weight is None else weight[doubted],
+    )
+    mask = np.zeros(len(doubted), dtype=bool)
+    mask[doubted] = pruning.mask
+    correction = correction_weights(is_positive[doubted], rates)
+    if weight is None and (correction == 1).all():
+        return mask, None
+    weights = np.ones(len(doubted)) if weight is None else weight.copy()
+    left = correction if pruning.sample_weight is None else pruning.sample_weight * correction
+    weights[doubted] = left
+    return mask, weights

@@ -1,0 +1,42 @@
+"""The algorithm as pure functions on arrays: NumPy and SciPy only, nothing of scikit-learn."""
+
+from rankprune.core._noise_rates import ConfidentCounts, NoiseRates
+from rankprune.core._pruning import Pruning, Suspects, prune_labels, rank_suspects
+from rankprune.core._registry import NOISE_ESTIMATORS, estimate_noise_rates
+from rankprune.core._simulation import (
+    add_uniform_rows,
+    flip_labels,
+    gaussian_posterior,
+    make_gaussians,
+)
+from rankprune.core._theory import (
+    ExpectedNoiseRates,
+    expected_noise_rates,
+    expected_thresholds,
+    ideal_thresholds,
+    perfect_probabilities,
+    robustness_conditions,
+)
+from rankprune.core._weights import correction_weights
+
+__all__ = [
+    "NOISE_ESTIMATORS",
+    "ConfidentCounts",
+    "ExpectedNoiseRates",
+    "NoiseRates",
+    "Pruning",
+    "Suspects",
+    "add_uniform_rows",
+    "correction_weights",
+    "estimate_noise_rates",
+    "expected_noise_rates",
+    "expected_thresholds",
+    "flip_labels",
+    "gaussian_posterior",
+    "ideal_thresholds",
+    "make_gaussians",
+    "perfect_probabilities",
+    "prune_labels",
+    "rank_suspects",
+    "robustness_conditions",
+]

@@ -1,0 +1,77 @@
+"""Sums without rounding, so that neither the order of rows nor the cut into batches matters.
+
+A threshold is a mean, and rows are counted on either side of it. A mean that moves by one unit in
+the last place when rows are reordered or batches merged would move every row that ties with it.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.core._inputs import BLOCK_ROWS
+
+# Every float64 is a whole multiple of 2**-1074, so sums are Python integers in that unit.
+_UNIT_EXPONENT = -1074
+# Bits taken from every value at a time: sums of BLOCK_ROWS such pieces stay below 2**53 and exact.
+_PIECE_BITS = 52 - BLOCK_ROWS.bit_length()
+
+
+def exact_sums(values: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[int, int]:
+    """Return the sum of a block of values and the sum of the chosen ones, in units of 2**-1074.
+
+    ``chosen`` holds 1.0 or 0.0 a row. Each turn splits off the leading bits of every value with
+    an addition and a subtraction that rounding makes exact, and goes on with what is left.
+    """
+    total = chosen_total = 0
+    rest = values.copy()
+    exponent = math.frexp(float(np.abs(values).max()))[1]
+    while rest.any():
+        exponent = max(exponent - _PIECE_BITS, _UNIT_EXPONENT)
+        anchor = math.ldexp(1.5, 52 + exponent)
+        pieces = rest + anchor
+        pieces -= anchor
+        rest -= pieces
+        total += _in_units(float(pieces.sum()), exponent)
+        chosen_total += _in_units(float(pieces @ chosen), exponent)
+    return total, chosen_total
+
+
+def exact_products(
+    left: NDArray[np.float64], right: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return two arrays whose sum is the product of two arrays without rounding (Dekker)."""
+    product = left * right
+    left_high, left_low = _halves(left)
+    right_high, right_low = _halves(right)
+    error = left_high * right_high - product
+    error += left_high * right_low
+    error += left_low * right_high
+    error += left_low * right_low
+    return product, error
+
+
+def rounded_ratio(numerator: int, denominator: int) -> float:
+    """Return the float64 nearest to a ratio of exact sums.
+
+    Rounding the true ratio once keeps a mean within the range of its own values.
+    """
+    return float(Fraction(numerator, denominator))
+
+
+def in_units(count: int) -> int:
+    """Return a count in the unit of the sums."""
+    return count << -_UNIT_EXPONENT
+
+
+def _in_units(piece_sum: float, exponent: int) -> int:
+    return int(math.ldexp(piece_sum, -exponent)) << (exponent - _UNIT_EXPONENT)
+
+
+def _halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scaled = values * 134217729.0  # 2**27 + 1, Veltkamp's constant for float64
+    high = scaled - (scaled - values)
+    return high, values - high

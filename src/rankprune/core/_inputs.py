@@ -1,0 +1,306 @@
+"""The entrance of the data line: labels, probabilities and weights are checked here, once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# Rows handled at a time: large enough to hide Python's overhead, small enough to stay in cache.
+BLOCK_ROWS = 1 << 15
+
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.floating[Any]]
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """Yield slices that cover ``n_rows`` rows in order, a cache-sized block at a time."""
+    for start in range(0, n_rows, BLOCK_ROWS):
+        yield slice(start, min(start + BLOCK_ROWS, n_rows))
+
+
+def float_block(values: FloatArray, rows: slice) -> NDArray[np.float64]:
+    """Return some rows as float64, so that float32 input is compared without being rounded."""
+    return np.asarray(values[rows], dtype=np.float64)
+
+
+def count_true(mask: BoolArray) -> int:
+    """Return the number of True values as a Python integer."""
+    return int(np.count_nonzero(mask))
+
+
+@dataclass(frozen=True)
+class BinaryLabels:
+    """Given labels, checked: which rows are positive, and the two values in sorted order."""
+
+    is_positive: BoolArray
+    classes: NDArray[Any]
+    pos_label: Any
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Checked labels, probabilities and weights of the same length."""
+
+    is_positive: BoolArray
+    probabilities: FloatArray
+    sample_weight: NDArray[np.float64] | None
+
+
+def validate_inputs(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Inputs:
+    """Return labels, probabilities and weights after every check that concerns them together."""
+    checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
+    n_rows = len(checked.is_positive)
+    return Inputs(checked.is_positive, validate_probabilities(probabilities, n_rows), weight)
+
+
+def validate_weighted_labels(
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    pos_label: Any = None,
+    name: str = "labels",
+) -> tuple[BinaryLabels, NDArray[np.float64] | None]:
+    """Return labels and weights.
+
+    Classes are counted among the rows of positive weight; a value that only rows of weight zero
+    hold is as absent as those rows.
+    """
+    values = _label_values(labels, name)
+    weight = validate_sample_weight(sample_weight, len(values))
+    counted = values if weight is None else values[weight > 0]
+    # From a list, so that numbers or texts held as objects get their own dtype back.
+    classes = np.array(_two_classes(counted, name).tolist())
+    if pos_label is None:
+        pos_label = classes[1]
+    elif pos_label not in classes.tolist():
+        raise ValueError(
+            f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
+            "Name the class you look for, with the type it has in the labels."
+        )
+    is_positive = values if values.dtype == bool and pos_label else values == pos_label
+    return BinaryLabels(np.asarray(is_positive, dtype=bool), classes, pos_label), weight
+
+
+def validate_labels(
+    labels: ArrayLike, *, pos_label: Any = None, name: str = "labels"
+) -> BinaryLabels:
+    """Return the labels as a boolean array with their two values."""
+    return validate_weighted_labels(labels, None, pos_label=pos_label, name=name)[0]
+
+
+def validate_probabilities(
+    probabilities: ArrayLike, n_rows: int, *, name: str = "probabilities"
+) -> FloatArray:
+    """Return the probabilities as a float array of ``n_rows`` values in [0, 1]."""
+    values = np.asarray(probabilities)
+    if values.ndim == 2:
+        raise ValueError(
+            f"{name} must be one-dimensional, one P(positive) per row, got shape {values.shape}. "
+            "Pass one column: predict_proba(X)[:, 1] where the positive class is classes_[1]."
+        )
+    values = _real_numbers(
+        _one_dimensional(values, name, "one P(positive) per row"),
+        name,
+        "Pass predict_proba(X)[:, 1].",
+    )
+    _refuse_other_length(values, n_rows, name)
+    for rows in blocks(n_rows):
+        block = values[rows]
+        # Written so that NaN, which compares false, is caught too.
+        if not (block.min() >= 0 and block.max() <= 1):
+            _refuse_improbable(values, name)
+    return values
+
+
+def validate_sample_weight(
+    sample_weight: ArrayLike | None, n_rows: int
+) -> NDArray[np.float64] | None:
+    """Return the weights as finite, non-negative float64, or None where none were given."""
+    if sample_weight is None:
+        return None
+    values = _real_numbers(
+        _one_dimensional(np.asarray(sample_weight), "sample_weight", "one weight per row"),
+        "sample_weight",
+        "Pass one number per row, or None.",
+    ).astype(np.float64)
+    _refuse_other_length(values, n_rows, "sample_weight")
+    bad = np.flatnonzero(~((values >= 0) & (values < np.inf)))
+    if bad.size:
+        raise ValueError(
+            f"sample_weight must be finite and not negative; row {bad[0]} holds "
+            f"{values[bad[0]]}. A weight of 0 leaves a row out."
+        )
+    if not values.any():
+        raise ValueError(
+            "sample_weight must be above 0 for some row; all weights are zero. "
+            "Pass None to weigh every row alike."
+        )
+    return values
+
+
+def validate_trusted(trusted: ArrayLike | None, n_rows: int) -> BoolArray:
+    """Return a boolean array that marks the rows whose labels a person settled."""
+    if trusted is None:
+        return np.zeros(n_rows, dtype=bool)
+    values = _one_dimensional(np.asarray(trusted), "trusted", "one boolean per row")
+    if values.dtype != bool:
+        raise ValueError(
+            f"trusted must be a boolean array, got dtype {values.dtype}. Mark settled rows with "
+            "True, the others with False."
+        )
+    _refuse_other_length(values, n_rows, "trusted")
+    return values
+
+
+def validate_rate(value: Any, name: str) -> float:
+    """Return a noise rate as a float in [0, 1)."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise ValueError(
+            f"{name} must be a number in [0, 1), got {value!r}. Pass a share such as 0.1, or leave "
+            "it out to have it estimated."
+        )
+    rate = float(value)
+    if not 0 <= rate < 1:  # also true of NaN
+        raise ValueError(
+            f"{name} must lie in [0, 1), got {rate:g}. It is a share of rows, not a count or a "
+            "percentage."
+        )
+    return rate
+
+
+def validate_share(value: Any, name: str) -> float:
+    """Return a prevalence as a float strictly between 0 and 1."""
+    share = validate_rate(value, name)
+    if share == 0:
+        raise ValueError(
+            f"{name} must lie strictly between 0 and 1, got 0. Both classes must be present."
+        )
+    return share
+
+
+def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
+    if labels is None:
+        raise ValueError(
+            f"{name} must hold one label per row: Rank Pruning requires y to be passed, but the "
+            "target y is None. Pass the given labels, right or wrong."
+        )
+    values = _one_dimensional(np.asarray(labels), name, "one label per row")
+    if values.dtype.kind not in "biufUSOT":
+        complex_note = "Complex data not supported. " if values.dtype.kind == "c" else ""
+        raise ValueError(
+            f"{name} must be numbers, booleans or strings, got dtype {values.dtype}. {complex_note}"
+            "Convert them, e.g. with astype(str)."
+        )
+    if values.dtype.kind in "OT":
+        values = values.astype(object)
+    _refuse_missing_labels(values, name)
+    return values
+
+
+def _one_dimensional(values: NDArray[Any], name: str, content: str) -> NDArray[Any]:
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, {content}, got shape {values.shape}. "
+            "Pass a single column, e.g. with ravel()."
+        )
+    if values.size == 0:
+        raise ValueError(f"{name} must hold at least one row, got none. Check the selection.")
+    return values
+
+
+def _real_numbers(values: NDArray[Any], name: str, advice: str) -> FloatArray:
+    if values.dtype.kind == "f" and values.dtype.itemsize in (4, 8):
+        return values
+    if values.dtype.kind in "biufO":
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass  # texts or missing values in an object array: said below
+    raise ValueError(f"{name} must be real numbers, got dtype {values.dtype}. {advice}")
+
+
+def _refuse_other_length(values: NDArray[Any], n_rows: int, name: str) -> None:
+    if len(values) != n_rows:
+        raise ValueError(
+            f"{name} must have one value per label: {n_rows} labels, {len(values)} values. "
+            "Check that both come from the same rows."
+        )
+
+
+def _refuse_improbable(values: FloatArray, name: str) -> None:
+    row = int(np.flatnonzero(~((values >= 0) & (values <= 1)))[0])
+    if math.isnan(values[row]):
+        advice = "Find out why the model gives no score there, or leave the row out."
+    else:
+        advice = "Pass predict_proba(X)[:, 1], not decision scores."
+    raise ValueError(f"{name} must lie in [0, 1]; row {row} holds {values[row]:g}. {advice}")
+
+
+def _refuse_missing_labels(values: NDArray[Any], name: str) -> None:
+    if values.dtype.kind == "f":
+        missing = ~np.isfinite(values)
+    elif values.dtype.kind == "O":
+        missing = np.fromiter((_is_missing(value) for value in values), bool, len(values))
+    else:
+        return
+    rows = np.flatnonzero(missing)
+    if rows.size:
+        raise ValueError(
+            f"{name} must not be missing; row {rows[0]} holds {values[rows[0]]!r} "
+            f"({rows.size} such rows). Leave these rows out, or label them."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    # None, NaN and NaT differ from themselves; pandas.NA refuses to be compared at all.
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def _two_classes(values: NDArray[Any], name: str) -> NDArray[Any]:
+    if values.dtype.kind in "biuf":
+        # Two comparisons instead of a sort: labels are the longest array this function sees.
+        low, high = values.min(), values.max()
+        n_found = count_true(values == low) + count_true(values == high)
+        if low != high and n_found == len(values):
+            return np.array([low, high], dtype=values.dtype)
+    try:
+        classes = np.unique(values)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise ValueError(
+            f"{name} must be of one type that can be sorted, got {', '.join(kinds)}. "
+            "Convert them, e.g. with astype(str)."
+        ) from None
+    if values.dtype.kind == "f" and len(classes) > 2 and (classes != np.round(classes)).any():
+        raise ValueError(
+            f"{name} must hold two classes, got continuous values such as {classes[0]!r}. Unknown "
+            "label type: continuous. Cut the values at a threshold, or use a regressor."
+        )
+    if len(classes) == 1:
+        raise ValueError(
+            f"{name} must hold two classes, got one class only: {classes.tolist()}. "
+            "Pass rows of both classes."
+        )
+    if len(classes) > 2:
+        shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
+        raise ValueError(
+            f"{name} must hold two classes, got {len(classes)}: {shown}. Only binary "
+            "classification is supported. The type of the target is multiclass. Wrap the "
+            "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
+        )
+    return classes

@@ -1,0 +1,385 @@
+"""The noise rates and the algebra between them: from counts and estimates to what drives pruning.
+
+A *noise rate* looks at a true class, a *label error rate* looks at a given label.
+"""
+
+from __future__ import annotations
+
+import html
+import warnings
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from rankprune.core._inputs import validate_rate, validate_share
+from rankprune.exceptions import NoiseRatesClippedWarning
+
+# Rounding may carry a share this far beyond its range; more than that is a contradiction.
+_ROUNDING = 1e-12
+# Rates at the edge of what can be are drawn in by this share, so that their sum stays below 1.
+_EDGE = 1e-6
+
+
+@dataclass(frozen=True)
+class ConfidentCounts:
+    """Rows (or mass) confidently of a true class, by the label they were given.
+
+    Attributes
+    ----------
+    positives_labeled_positive, positives_labeled_negative : float
+        Rows at or above the positive threshold.
+    negatives_labeled_positive, negatives_labeled_negative : float
+        Rows at or below the negative threshold.
+
+    Notes
+    -----
+    In the paper's order: the sizes of P~_{y=1}, N~_{y=1}, P~_{y=0} and N~_{y=0} (Eq. 3).
+    """
+
+    positives_labeled_positive: float
+    positives_labeled_negative: float
+    negatives_labeled_positive: float
+    negatives_labeled_negative: float
+
+
+@dataclass(frozen=True, repr=False)
+class NoiseRates:
+    """How many labels are wrong, seen from the true classes and from the given labels.
+
+    Made by `estimate_noise_rates`, or from two known rates by one of the class methods.
+
+    Attributes
+    ----------
+    positive_noise_rate : float
+        Share of true positives that are labeled negative.
+    negative_noise_rate : float
+        Share of true negatives that are labeled positive.
+    positive_label_error_rate : float
+        Share of positive labels that are wrong.
+    negative_label_error_rate : float
+        Share of negative labels that are wrong.
+    observed_prevalence : float
+        Share of positive labels.
+    estimated_prevalence : float
+        Share of true positives that follows from the rates.
+    positive_threshold, negative_threshold : float or None
+        A row at or above the first is confidently positive, one at or below the second
+        confidently negative. None where the estimator has no thresholds.
+    counts : ConfidentCounts or None
+        The four confident counts. None where the estimator has none.
+    n_positive, n_negative : float or None
+        Rows with each label; their mass where rows are weighted. None where the rates were not
+        taken from rows.
+    reliable : bool
+        False where the probabilities did not tell the labels apart. Nothing is pruned and no
+        weight is corrected on such rates.
+
+    Notes
+    -----
+    In the paper's symbols: rho_1, rho_0, pi_1, pi_0, p_s1, p_y1, LB_{y=1}, UB_{y=0} (Section 2).
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates
+    >>> rates = NoiseRates.from_noise_rates(0.2, 0.1, observed_prevalence=0.38)
+    >>> round(rates.estimated_prevalence, 3), round(rates.positive_label_error_rate, 3)
+    (0.4, 0.158)
+    """
+
+    positive_noise_rate: float
+    negative_noise_rate: float
+    positive_label_error_rate: float
+    negative_label_error_rate: float
+    observed_prevalence: float
+    estimated_prevalence: float
+    positive_threshold: float | None = None
+    negative_threshold: float | None = None
+    counts: ConfidentCounts | None = None
+    n_positive: float | None = None
+    n_negative: float | None = None
+    reliable: bool = True
+
+    @classmethod
+    def from_noise_rates(
+        cls, positive: float, negative: float, observed_prevalence: float
+    ) -> NoiseRates:
+        """Return all rates from the two noise rates and the share of positive labels.
+
+        Parameters
+        ----------
+        positive : float
+            Share of true positives that are labeled negative.
+        negative : float
+            Share of true negatives that are labeled positive.
+        observed_prevalence : float
+            Share of positive labels. It must lie between ``negative`` and ``1 - positive``.
+
+        Notes
+        -----
+        From (rho_1, rho_0): p_y1 = (p_s1 - rho_0) / (1 - rho_1 - rho_0), and pi_1 and pi_0 by
+        Section 3.3 of the paper.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> NoiseRates.from_noise_rates(0.5, 0.0, observed_prevalence=0.2).estimated_prevalence
+        0.4
+        """
+        positive = validate_rate(positive, "positive_noise_rate")
+        negative = validate_rate(negative, "negative_noise_rate")
+        observed = validate_share(observed_prevalence, "observed_prevalence")
+        _refuse_impossible(positive, negative, observed)
+        # Within rounding of a bound means at it: the algebra divides by what is left beside it.
+        negative, positive = min(negative, observed), min(positive, 1 - observed)
+        # Two differences of at least zero, both zero only if positive + negative = 1.
+        true_positives, true_negatives = observed - negative, (1 - observed) - positive
+        prevalence = true_positives / (true_positives + true_negatives)
+        return cls(
+            positive_noise_rate=positive,
+            negative_noise_rate=negative,
+            positive_label_error_rate=negative * (1 - prevalence) / observed,
+            negative_label_error_rate=positive * prevalence / (1 - observed),
+            observed_prevalence=observed,
+            estimated_prevalence=prevalence,
+        )
+
+    @classmethod
+    def from_positive_rates(
+        cls, noise_rate: float, label_error_rate: float, observed_prevalence: float
+    ) -> NoiseRates:
+        """Return all rates from the two rates of the positive class, as the paper's tables do.
+
+        Parameters
+        ----------
+        noise_rate : float
+            Share of true positives that are labeled negative (rho_1).
+        label_error_rate : float
+            Share of positive labels that are wrong (pi_1).
+        observed_prevalence : float
+            Share of positive labels.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> rates = NoiseRates.from_positive_rates(0.5, 0.5, observed_prevalence=0.2)
+        >>> rates.estimated_prevalence, rates.negative_noise_rate
+        (0.2, 0.125)
+        """
+        rho = validate_rate(noise_rate, "positive_noise_rate")
+        pi = validate_rate(label_error_rate, "positive_label_error_rate")
+        observed = validate_share(observed_prevalence, "observed_prevalence")
+        negatives = 1 - (1 - pi) * observed / (1 - rho)
+        _refuse_contradiction(
+            pi * observed > negatives + _ROUNDING,
+            "positive_noise_rate",
+            "positive_label_error_rate",
+        )
+        return cls.from_noise_rates(rho, _part(pi * observed, negatives), observed)
+
+    @classmethod
+    def from_negative_rates(
+        cls, noise_rate: float, label_error_rate: float, observed_prevalence: float
+    ) -> NoiseRates:
+        """Return all rates from the two rates of the negative class.
+
+        Parameters
+        ----------
+        noise_rate : float
+            Share of true negatives that are labeled positive (rho_0).
+        label_error_rate : float
+            Share of negative labels that are wrong (pi_0).
+        observed_prevalence : float
+            Share of positive labels.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> rates = NoiseRates.from_negative_rates(0.125, 0.125, observed_prevalence=0.2)
+        >>> round(rates.estimated_prevalence, 12), round(rates.positive_noise_rate, 12)
+        (0.2, 0.5)
+        """
+        rho = validate_rate(noise_rate, "negative_noise_rate")
+        pi = validate_rate(label_error_rate, "negative_label_error_rate")
+        observed = validate_share(observed_prevalence, "observed_prevalence")
+        positives = 1 - (1 - pi) * (1 - observed) / (1 - rho)
+        _refuse_contradiction(
+            pi * (1 - observed) > positives + _ROUNDING,
+            "negative_noise_rate",
+            "negative_label_error_rate",
+        )
+        return cls.from_noise_rates(_part(pi * (1 - observed), positives), rho, observed)
+
+    @classmethod
+    def from_label_error_rates(
+        cls, positive: float, negative: float, observed_prevalence: float
+    ) -> NoiseRates:
+        """Return all rates from the two label error rates, as an audit of labels finds them.
+
+        Parameters
+        ----------
+        positive : float
+            Share of positive labels that are wrong (pi_1).
+        negative : float
+            Share of negative labels that are wrong (pi_0).
+        observed_prevalence : float
+            Share of positive labels.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> rates = NoiseRates.from_label_error_rates(0.5, 0.125, observed_prevalence=0.2)
+        >>> rates.positive_noise_rate, rates.negative_noise_rate
+        (0.5, 0.125)
+        """
+        pi1 = validate_rate(positive, "positive_label_error_rate")
+        pi0 = validate_rate(negative, "negative_label_error_rate")
+        observed = validate_share(observed_prevalence, "observed_prevalence")
+        if pi1 + pi0 >= 1 - _ROUNDING:
+            raise ValueError(
+                "positive_label_error_rate + negative_label_error_rate must be below 1, got "
+                f"{pi1:g} + {pi0:g} = {pi1 + pi0:g}. Check which class is positive."
+            )
+        wrong_positive, wrong_negative = pi1 * observed, pi0 * (1 - observed)
+        prevalence = observed - wrong_positive + wrong_negative
+        return cls.from_noise_rates(
+            _part(wrong_negative, prevalence), _part(wrong_positive, 1 - prevalence), observed
+        )
+
+    def with_known(
+        self, *, positive: float | None = None, negative: float | None = None
+    ) -> NoiseRates:
+        """Return the rates with one or both noise rates replaced by known ones.
+
+        What is known wins: an estimate that contradicts it gives way.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> estimated = NoiseRates.from_noise_rates(0.3, 0.1, observed_prevalence=0.25)
+        >>> estimated.with_known(negative=0.0).positive_label_error_rate
+        0.0
+        """
+        observed = self.observed_prevalence
+        if positive is not None:
+            positive = validate_rate(positive, "positive_noise_rate")
+        if negative is not None:
+            negative = validate_rate(negative, "negative_noise_rate")
+        # What is known must be possible by itself before an estimate is fitted to it.
+        _refuse_impossible(positive or 0.0, negative or 0.0, observed)
+        if positive is None:
+            limit = min(1 - observed, (1 - (negative or 0.0)) * (1 - _EDGE))
+            positive = _lowered("positive_noise_rate", self.positive_noise_rate, limit)
+        if negative is None:
+            limit = min(observed, (1 - positive) * (1 - _EDGE))
+            negative = _lowered("negative_noise_rate", self.negative_noise_rate, limit)
+        rates = NoiseRates.from_noise_rates(positive, negative, observed)
+        return replace(
+            rates,
+            positive_threshold=self.positive_threshold,
+            negative_threshold=self.negative_threshold,
+            counts=self.counts,
+            n_positive=self.n_positive,
+            n_negative=self.n_negative,
+            reliable=self.reliable,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as a dictionary that JSON can hold.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> NoiseRates.from_noise_rates(0.2, 0.1, 0.38).to_dict()["negative_noise_rate"]
+        0.1
+        """
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{field.name}={_shown(getattr(self, field.name))}"
+            for field in fields(self)
+            if getattr(self, field.name) is not None and field.name not in ("counts", "reliable")
+        ]
+        if not self.reliable:
+            parts.append("reliable=False")
+        return f"NoiseRates({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("true positives labeled negative", self.positive_noise_rate),
+            ("true negatives labeled positive", self.negative_noise_rate),
+            ("positive labels that are wrong", self.positive_label_error_rate),
+            ("negative labels that are wrong", self.negative_label_error_rate),
+            ("positive labels among all", self.observed_prevalence),
+            ("true positives among all", self.estimated_prevalence),
+        ]
+        body = "".join(
+            f"<tr><td>{html.escape(name)}</td><td style='text-align:right'>{share:.1%}</td></tr>"
+            for name, share in rows
+        )
+        title = "Noise rates" if self.reliable else "Noise rates (not reliable)"
+        return f"<table><caption>{title}</caption><tbody>{body}</tbody></table>"
+
+
+def possible_noise_rates(positive: float, negative: float, observed: float) -> tuple[float, float]:
+    """Return the nearest noise rates that the observed prevalence allows, with a warning if moved.
+
+    Estimates are counted, not derived, so they may contradict rho_0 <= p_s1 <= 1 - rho_1.
+    """
+    # Labels that carry no information reach both limits; then both give way alike, which leaves
+    # the prevalence as observed.
+    both = min(positive, 1 - observed) + min(negative, observed)
+    shrink = 1 - _EDGE if both > 1 - _EDGE else 1.0
+    return (
+        _lowered("positive_noise_rate", positive, (1 - observed) * shrink),
+        _lowered("negative_noise_rate", negative, observed * shrink),
+    )
+
+
+def _lowered(name: str, rate: float, limit: float) -> float:
+    if rate > limit + _ROUNDING:
+        warnings.warn(
+            f"{name} was estimated as {rate:.3g}, more than the {limit:.3g} that the share of "
+            "positive labels and the other rate allow; that is used. Use a stronger classifier, "
+            "or check which class is positive.",
+            NoiseRatesClippedWarning,
+            stacklevel=2,
+        )
+    return min(rate, limit)
+
+
+def _refuse_impossible(positive: float, negative: float, observed: float) -> None:
+    if positive + negative >= 1 - _ROUNDING:
+        raise ValueError(
+            "positive_noise_rate + negative_noise_rate must be below 1, got "
+            f"{positive:g} + {negative:g} = {positive + negative:g}. Check which class is "
+            "positive, or use a stronger classifier."
+        )
+    if negative > observed + _ROUNDING:
+        raise ValueError(
+            "negative_noise_rate must not exceed the share of positive labels, got "
+            f"{negative:g} with {observed:g} of the labels positive. Wrong positive labels alone "
+            "would be more than all of them: check the rate, or which class is positive."
+        )
+    if positive > 1 - observed + _ROUNDING:
+        raise ValueError(
+            "positive_noise_rate must not exceed the share of negative labels, got "
+            f"{positive:g} with {1 - observed:g} of the labels negative. Wrong negative labels "
+            "alone would be more than all of them: check the rate, or which class is positive."
+        )
+
+
+def _refuse_contradiction(contradicts: bool, first: str, second: str) -> None:
+    if contradicts:
+        raise ValueError(
+            f"{first} and {second} must fit the observed prevalence, but they imply more wrong "
+            "labels than there are rows. Check the rates, and which class is positive."
+        )
+
+
+def _part(mass: float, whole: float) -> float:
+    """Return mass / whole, and no noise in a class that has no members."""
+    return mass / whole if mass > 0 else 0.0
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) and not value.is_integer() else f"{value:g}"

@@ -1,0 +1,264 @@
+"""From noise rates to cut-offs to the rows that are dropped, and the ranking of these suspects."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankprune.core._histogram import ScoreHistogram
+from rankprune.core._inputs import (
+    BoolArray,
+    FloatArray,
+    Inputs,
+    blocks,
+    count_true,
+    float_block,
+    validate_inputs,
+)
+from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._selection import value_of_rank
+from rankprune.exceptions import ClassAlmostEmptiedWarning
+
+# A residue of a row's weight below this share is rounding, not mass that stays.
+_NO_RESIDUE = 1e-9
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Which rows are dropped, and where in each class the pruning stops.
+
+    Attributes
+    ----------
+    mask : ndarray of bool
+        True means dropped.
+    positive_cutoff, negative_cutoff : float or None
+        Probability of the last row pruned among the positive labels (the highest such) and among
+        the negative labels (the lowest such). None where none is pruned.
+    n_positive_pruned, n_negative_pruned : float
+        Rows dropped of each label; their mass where rows are weighted.
+    sample_weight : ndarray or None
+        Where rows are weighted: the weight that stays on each row, 0 on dropped ones and a part
+        of its weight on a row at the cut-off.
+
+    Notes
+    -----
+    The cut-offs are the paper's k_1 and k_0 (Section 3.3).
+    """
+
+    mask: BoolArray
+    positive_cutoff: float | None
+    negative_cutoff: float | None
+    n_positive_pruned: float
+    n_negative_pruned: float
+    sample_weight: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """Rows whose labels are likely wrong, most suspicious first.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Row numbers.
+    margins : ndarray of float
+        How far the probability of each lies beyond the cut-off of its label, 0 at the cut-off.
+    """
+
+    rows: NDArray[np.intp]
+    margins: NDArray[np.float64]
+
+
+def prune_labels(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    noise_rates: NoiseRates,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Pruning:
+    """Return which rows to drop: in each class as many as are wrong, least confident first.
+
+    Parameters
+    ----------
+    labels, probabilities, sample_weight, pos_label
+        As in `estimate_noise_rates`.
+    noise_rates : NoiseRates
+        Estimated or known. Rates with ``reliable=False`` prune nothing.
+
+    Returns
+    -------
+    Pruning
+        Without weights exactly ``round(label_error_rate * n)`` rows of each label; with weights
+        that share of the mass, where the row at the boundary keeps the rest of its weight. Rows
+        that tie at a cut-off go in the order in which they stand. One row of each label stays.
+
+    Notes
+    -----
+    Step 2.1 of Algorithm 1: pi_1 |P~| positive labels with the lowest and pi_0 |N~| negative
+    labels with the highest probability. The filter ``g(x) >= k_1`` printed in Section 3.3 would
+    keep the row at the cut-off and so remove one fewer.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates, prune_labels
+    >>> rates = NoiseRates.from_label_error_rates(0.25, 0.25, observed_prevalence=0.5)
+    >>> labels = [1, 1, 1, 1, 0, 0, 0, 0]
+    >>> probabilities = [0.9, 0.2, 0.7, 0.8, 0.1, 0.6, 0.3, 0.2]
+    >>> pruning = prune_labels(labels, probabilities, rates)
+    >>> pruning.mask.nonzero()[0].tolist(), pruning.positive_cutoff, pruning.negative_cutoff
+    ([1, 5], 0.2, 0.6)
+    """
+    inputs = validate_inputs(
+        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
+    )
+    shares = (
+        (noise_rates.positive_label_error_rate, noise_rates.negative_label_error_rate)
+        if noise_rates.reliable
+        else (0.0, 0.0)
+    )
+    if inputs.sample_weight is None:
+        return _prune_rows(inputs.is_positive, inputs.probabilities, shares)
+    return _prune_mass(inputs, inputs.sample_weight, shares)
+
+
+def rank_suspects(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    noise_rates: NoiseRates,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Suspects:
+    """Return the rows that `prune_labels` drops, most suspicious first.
+
+    Parameters
+    ----------
+    labels, probabilities, noise_rates, sample_weight, pos_label
+        As in `prune_labels`.
+
+    Returns
+    -------
+    Suspects
+        Ordered by the margin to the cut-off of their own label, which makes suspects of the two
+        labels comparable however unequal the noise; ties in the order of the rows.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates, rank_suspects
+    >>> rates = NoiseRates.from_label_error_rates(0.5, 0.25, observed_prevalence=0.5)
+    >>> labels = [1, 1, 1, 1, 0, 0, 0, 0]
+    >>> probabilities = [0.9, 0.5, 0.25, 0.8, 0.1, 0.6, 0.3, 0.2]
+    >>> suspects = rank_suspects(labels, probabilities, rates)
+    >>> suspects.rows.tolist(), suspects.margins.tolist()
+    ([2, 1, 5], [0.25, 0.0, 0.0])
+    """
+    inputs = validate_inputs(
+        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
+    )
+    pruning = prune_labels(
+        inputs.is_positive, inputs.probabilities, noise_rates, sample_weight=inputs.sample_weight
+    )
+    rows = np.flatnonzero(pruning.mask)
+    scores = inputs.probabilities[rows].astype(np.float64)
+    margins = np.where(
+        inputs.is_positive[rows],
+        (pruning.positive_cutoff or 0.0) - scores,
+        scores - (pruning.negative_cutoff or 0.0),
+    )
+    order = np.argsort(-margins, kind="stable")
+    return Suspects(rows[order], margins[order])
+
+
+def _prune_rows(
+    is_positive: BoolArray, probabilities: FloatArray, shares: tuple[float, float]
+) -> Pruning:
+    n_positive = count_true(is_positive)
+    n_negative = len(is_positive) - n_positive
+    positive_count = _leave_one(round(shares[0] * n_positive), n_positive, "positive")
+    negative_count = _leave_one(round(shares[1] * n_negative), n_negative, "negative")
+    positive_cutoff = negative_cutoff = None
+    if positive_count or negative_count:
+        bins = ScoreHistogram().update(is_positive, probabilities).counts
+        if positive_count:
+            positive_cutoff = value_of_rank(is_positive, probabilities, bins[1], positive_count)
+        if negative_count:
+            negative_cutoff = value_of_rank(
+                ~is_positive, probabilities, bins[0], n_negative - negative_count + 1
+            )
+    mask = np.zeros(len(is_positive), dtype=bool)
+    if positive_cutoff is not None:
+        _mark_beyond(mask, probabilities, is_positive, True, positive_cutoff, positive_count)
+    if negative_cutoff is not None:
+        _mark_beyond(mask, probabilities, is_positive, False, negative_cutoff, negative_count)
+    return Pruning(mask, positive_cutoff, negative_cutoff, positive_count, negative_count)
+
+
+def _mark_beyond(
+    mask: BoolArray,
+    probabilities: FloatArray,
+    is_positive: BoolArray,
+    label: bool,
+    cutoff: float,
+    count: int,
+) -> None:
+    """Mark the rows of a label beyond its cut-off, then the first ones at it, ``count`` in all."""
+    beyond = np.less if label else np.greater
+    for rows in blocks(len(mask)):
+        marked = beyond(float_block(probabilities, rows), cutoff)
+        marked &= is_positive[rows] if label else ~is_positive[rows]
+        mask[rows] |= marked
+        count -= count_true(marked)
+    for rows in blocks(len(mask)):
+        if not count:
+            break
+        tied = float_block(probabilities, rows) == cutoff
+        tied &= is_positive[rows] if label else ~is_positive[rows]
+        chosen = np.flatnonzero(tied)[:count]
+        mask[rows.start + chosen] = True
+        count -= len(chosen)
+
+
+def _prune_mass(
+    inputs: Inputs, sample_weight: NDArray[np.float64], shares: tuple[float, float]
+) -> Pruning:
+    kept = sample_weight.copy()
+    cutoffs: list[float | None] = []
+    masses: list[float] = []
+    for label, share, name in ((True, shares[0], "positive"), (False, shares[1], "negative")):
+        members = np.flatnonzero((inputs.is_positive == label) & (sample_weight > 0))
+        scores = inputs.probabilities[members] if label else -inputs.probabilities[members]
+        members = members[np.argsort(scores, kind="stable")]
+        # What stays on each row of all the mass up to it, were the share taken from the front.
+        left = np.cumsum(sample_weight[members])
+        left -= share * left[-1]
+        left[left < _NO_RESIDUE * sample_weight[members]] = 0
+        if left[-1] == 0:
+            _warn_almost_emptied(name)
+            left[-1] = sample_weight[members[-1]]
+        kept[members] = np.minimum(left, sample_weight[members])
+        touched = members[kept[members] < sample_weight[members]]
+        cutoffs.append(float(inputs.probabilities[touched[-1]]) if touched.size else None)
+        masses.append(float((sample_weight[members] - kept[members]).sum()))
+    mask = (kept == 0) & (sample_weight > 0)
+    return Pruning(mask, cutoffs[0], cutoffs[1], masses[0], masses[1], kept)
+
+
+def _leave_one(count: int, n_rows: int, name: str) -> int:
+    if count < n_rows:
+        return count
+    _warn_almost_emptied(name)
+    return n_rows - 1
+
+
+def _warn_almost_emptied(name: str) -> None:
+    warnings.warn(
+        f"The rates ask for pruning every row with a {name} label; its most confident row was "
+        "kept. Check the rates, or use a stronger classifier.",
+        ClassAlmostEmptiedWarning,
+        stacklevel=4,
+    )

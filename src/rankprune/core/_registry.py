@@ -1,0 +1,136 @@
+"""The noise estimators by name, and the one function that runs any of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankprune.core._confident_counts import confident_counts
+from rankprune.core._informative import is_informative
+from rankprune.core._inputs import BoolArray, FloatArray, validate_inputs
+from rankprune.core._noise_rates import NoiseRates
+from rankprune.exceptions import UninformativeProbabilitiesWarning
+
+NoiseEstimator = Callable[..., NoiseRates]
+
+NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {"confident-counts": confident_counts}
+
+
+def estimate_noise_rates(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    method: str | NoiseEstimator = "confident-counts",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> NoiseRates:
+    """Return how many labels are wrong in each class, estimated from out-of-fold probabilities.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        Given labels, of any two values.
+    probabilities : array-like of shape (n_rows,)
+        Out-of-fold probability of the positive label, one per row; see
+        `out_of_fold_probabilities`. In-sample probabilities hide the errors they were fitted to.
+    method : str or callable, default="confident-counts"
+        The noise estimator. ``"confident-counts"`` is the paper's. A callable takes
+        ``(labels, probabilities, *, sample_weight=None)`` with labels 0 and 1 (1 is positive) and
+        returns `NoiseRates`.
+    sample_weight : array-like of shape (n_rows,), default=None
+        A weight of 2 equals the row twice, a weight of 0 equals no row.
+    pos_label : default=None
+        The positive label; the larger of the two values by default.
+
+    Returns
+    -------
+    NoiseRates
+        With ``reliable=False`` and a warning where the probabilities do not tell the labels apart.
+
+    Notes
+    -----
+    Confident counts are Eq. 2 and 3 of the paper: a row is confidently positive when its
+    probability reaches the mean probability of the positive labels (LB_{y=1}), confidently
+    negative when it is at most the mean of the negative labels (UB_{y=0}). Where the classes
+    overlap or the probabilities are off, the estimate is an upper bound (Lemma 3).
+
+    Examples
+    --------
+    One of five clear positives is labeled negative, one of six clear negatives positive.
+
+    >>> from rankprune import estimate_noise_rates
+    >>> labels = [1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0]
+    >>> probabilities = [0.8, 0.8, 0.8, 0.8, 0.8, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+    >>> rates = estimate_noise_rates(labels, probabilities)
+    >>> rates.positive_noise_rate, round(rates.negative_noise_rate, 3)
+    (0.2, 0.167)
+    >>> round(rates.positive_label_error_rate, 3), round(rates.negative_label_error_rate, 3)
+    (0.2, 0.167)
+    """
+    estimator = find_noise_estimator(method)
+    inputs = validate_inputs(
+        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
+    )
+    rates = estimator(
+        inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=inputs.sample_weight
+    )
+    if not isinstance(rates, NoiseRates):
+        raise TypeError(
+            f"method must return NoiseRates, got {type(rates).__name__} from {estimator!r}. "
+            "Build one with NoiseRates.from_noise_rates."
+        )
+    uninformative = warn_if_uninformative(
+        inputs.is_positive,
+        inputs.probabilities,
+        inputs.sample_weight,
+        (rates.positive_threshold, rates.negative_threshold),
+    )
+    return replace(rates, reliable=False) if uninformative else rates
+
+
+def find_noise_estimator(method: str | NoiseEstimator) -> NoiseEstimator:
+    """Return the noise estimator of that name, or the callable itself."""
+    if callable(method):
+        return method
+    if method not in NOISE_ESTIMATORS:
+        raise ValueError(
+            f"method must be one of {sorted(NOISE_ESTIMATORS)} or a callable, got {method!r}. "
+            "A callable takes (labels, probabilities, *, sample_weight=None)."
+        )
+    return NOISE_ESTIMATORS[method]
+
+
+def warn_if_uninformative(
+    is_positive: BoolArray,
+    probabilities: FloatArray,
+    sample_weight: NDArray[np.float64] | None,
+    thresholds: tuple[float | None, float | None] = (None, None),
+) -> bool:
+    """Return whether the probabilities fail to tell the labels apart, with a warning if so."""
+    positive_threshold, negative_threshold = thresholds
+    if (
+        positive_threshold is not None
+        and negative_threshold is not None
+        and positive_threshold <= negative_threshold
+    ):
+        reason = (
+            "positive labels score no higher on average than negative ones "
+            f"({positive_threshold:.3g} against {negative_threshold:.3g})"
+        )
+    elif not is_informative(is_positive, probabilities, sample_weight):
+        reason = "the lower 95 % bound of their AUC is not above 1/2"
+    else:
+        return False
+    warnings.warn(
+        f"The probabilities do not tell the labels apart: {reason}. Rates estimated from them are "
+        "not reliable and prune nothing; known rates would prune almost at random. Use a stronger "
+        "classifier or more rows, or check which class is positive.",
+        UninformativeProbabilitiesWarning,
+        stacklevel=3,
+    )
+    return True

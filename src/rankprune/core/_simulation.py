@@ -1,0 +1,203 @@
+"""Before the data line: true labels flipped at known rates, and the paper's synthetic rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from rankprune.core._inputs import count_true, validate_labels, validate_rate, validate_share
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+# Variance of the paper's positive class; its negative class has unit variance.
+_POSITIVE_VARIANCE = 0.8
+# Added rows come from a cube of this half-width.
+_ADDED_HALF_WIDTH = 10.0
+
+
+def flip_labels(
+    true_labels: ArrayLike,
+    *,
+    positive_noise_rate: float,
+    negative_noise_rate: float | None = None,
+    positive_label_error_rate: float | None = None,
+    exact: bool = True,
+    random_state: RandomState = None,
+    pos_label: Any = None,
+) -> NDArray[Any]:
+    """Return the labels after class-conditional noise: some of each class carry the other label.
+
+    Parameters
+    ----------
+    true_labels : array-like of shape (n_rows,)
+        Right labels, of any two values.
+    positive_noise_rate : float
+        Share of positives to label negative (rho_1).
+    negative_noise_rate : float, default=None
+        Share of negatives to label positive (rho_0).
+    positive_label_error_rate : float, default=None
+        In place of ``negative_noise_rate``: the share of positive labels that shall be wrong
+        (pi_1), as the paper's tables set it.
+    exact : bool, default=True
+        True flips the rounded number of rows of each class, False each row by its own chance.
+    random_state : int, Generator, RandomState or None, default=None
+        Decides which rows.
+    pos_label : default=None
+        The positive label; the larger of the two values by default.
+
+    Returns
+    -------
+    ndarray
+        A new array; ``true_labels`` is left alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels
+    >>> truth = np.repeat([1, 0], [100, 300])
+    >>> labels = flip_labels(
+    ...     truth, positive_noise_rate=0.5, positive_label_error_rate=0.5, random_state=0
+    ... )
+    >>> int(((truth == 1) & (labels == 0)).sum()), int(((truth == 0) & (labels == 1)).sum())
+    (50, 50)
+    """
+    checked = validate_labels(true_labels, pos_label=pos_label, name="true_labels")
+    is_positive = checked.is_positive
+    n_positive = count_true(is_positive)
+    n_negative = len(is_positive) - n_positive
+    positive_rate = validate_rate(positive_noise_rate, "positive_noise_rate")
+    negative_rate = _negative_rate(
+        positive_rate, negative_noise_rate, positive_label_error_rate, n_positive / n_negative
+    )
+    generator = _generator(random_state)
+    if exact:
+        is_flipped = np.zeros(len(is_positive), dtype=bool)
+        for label, rate in ((True, positive_rate), (False, negative_rate)):
+            members = np.flatnonzero(is_positive == label)
+            n_flipped = round(rate * len(members))
+            is_flipped[generator.choice(members, n_flipped, replace=False)] = True
+    else:
+        rates = np.where(is_positive, positive_rate, negative_rate)
+        is_flipped = generator.random(len(is_positive)) < rates
+    negative_label, positive_label = checked.classes
+    if positive_label != checked.pos_label:
+        negative_label, positive_label = positive_label, negative_label
+    flipped = np.where(is_positive != is_flipped, positive_label, negative_label)
+    return np.asarray(flipped, dtype=checked.classes.dtype)
+
+
+def make_gaussians(
+    n_rows: int = 5000,
+    *,
+    separability: float = 4.0,
+    n_features: int = 2,
+    prevalence: float = 0.2,
+    random_state: RandomState = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the rows and true labels of the paper's synthetic data (Section 4.1).
+
+    Negatives come from N(0, I), positives from N(d 1, 0.8 I) with d the separability; the number
+    of positives is exact.
+
+    Examples
+    --------
+    >>> from rankprune.core import make_gaussians
+    >>> X, true_labels = make_gaussians(100, random_state=0)
+    >>> X.shape, int(true_labels.sum())
+    ((100, 2), 20)
+    """
+    generator = _generator(random_state)
+    true_labels = np.zeros(n_rows, dtype=np.int64)
+    true_labels[: round(validate_share(prevalence, "prevalence") * n_rows)] = 1
+    generator.shuffle(true_labels)
+    scale = np.where(true_labels == 1, np.sqrt(_POSITIVE_VARIANCE), 1.0)[:, None]
+    X = generator.standard_normal((n_rows, n_features)) * scale
+    return X + separability * true_labels[:, None], true_labels
+
+
+def gaussian_posterior(
+    X: ArrayLike, *, separability: float = 4.0, prevalence: float = 0.2
+) -> NDArray[np.float64]:
+    """Return P(y=1 | x) for rows of `make_gaussians`, the truth no classifier can beat.
+
+    Examples
+    --------
+    >>> from rankprune.core import gaussian_posterior
+    >>> gaussian_posterior([[0.0, 0.0], [4.0, 4.0]]).round(6).tolist()
+    [0.0, 1.0]
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    log_odds = np.log(prevalence / (1 - prevalence))
+    log_odds = log_odds - 0.5 * rows.shape[1] * np.log(_POSITIVE_VARIANCE)
+    distance = ((rows - separability) ** 2).sum(axis=1) / _POSITIVE_VARIANCE
+    return np.asarray(expit(log_odds - 0.5 * distance + 0.5 * (rows**2).sum(axis=1)))
+
+
+def add_uniform_rows(
+    X: ArrayLike, labels: ArrayLike, *, share: float, random_state: RandomState = None
+) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.bool_]]:
+    """Return rows and labels with noise from a third distribution appended, and which those are.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    labels : array-like of shape (n_rows,)
+    share : float
+        Rows to add, as a share of ``n_rows``: uniform in [-10, 10] with a fair coin's label.
+    random_state : int, Generator, RandomState or None, default=None
+
+    Examples
+    --------
+    >>> from rankprune.core import add_uniform_rows, make_gaussians
+    >>> X, true_labels = make_gaussians(100, random_state=0)
+    >>> X, labels, is_added = add_uniform_rows(X, true_labels, share=0.5, random_state=0)
+    >>> X.shape, int(is_added.sum())
+    ((150, 2), 50)
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    classes = validate_labels(labels).classes
+    generator = _generator(random_state)
+    n_added = round(share * len(rows))
+    added = generator.uniform(-_ADDED_HALF_WIDTH, _ADDED_HALF_WIDTH, (n_added, rows.shape[1]))
+    return (
+        np.concatenate([rows, added]),
+        np.concatenate([np.asarray(labels), generator.choice(classes, n_added)]),
+        np.repeat([False, True], [len(rows), n_added]),
+    )
+
+
+def _negative_rate(
+    positive_rate: float,
+    negative_noise_rate: float | None,
+    positive_label_error_rate: float | None,
+    odds: float,
+) -> float:
+    if (negative_noise_rate is None) == (positive_label_error_rate is None):
+        raise ValueError(
+            "flip_labels takes one of negative_noise_rate and positive_label_error_rate, got "
+            f"{negative_noise_rate!r} and {positive_label_error_rate!r}. Pass 0.0 for no noise."
+        )
+    if positive_label_error_rate is not None:
+        # Wrong positive labels: pi_1 / (1 - pi_1) of the right ones, taken from the negatives.
+        error_rate = validate_rate(positive_label_error_rate, "positive_label_error_rate")
+        rate = error_rate / (1 - error_rate) * (1 - positive_rate) * odds
+        given = f"a positive_label_error_rate of {error_rate:g}"
+    else:
+        rate = validate_rate(negative_noise_rate, "negative_noise_rate")
+        given = f"a negative_noise_rate of {rate:g}"
+    if positive_rate + rate >= 1:
+        raise ValueError(
+            "positive_noise_rate + negative_noise_rate must be below 1, got "
+            f"{positive_rate:g} + {rate:g} from {given}. Lower one of them."
+        )
+    return rate
+
+
+def _generator(random_state: RandomState) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        # Seeded by a draw, so that the next call with the same object differs.
+        return np.random.default_rng(random_state.randint(0, 2**32, dtype=np.uint32))
+    return np.random.default_rng(random_state)

@@ -1,0 +1,244 @@
+"""Out-of-fold probabilities: every row is scored by a model that was not fitted on it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.parallel import Parallel, delayed
+
+from rankprune._fitting import (
+    RandomState,
+    draw_seed,
+    fit_weighted,
+    fresh_clone,
+    private_random_state,
+    warn_if_weights_are_lost,
+)
+from rankprune.core._inputs import BinaryLabels, count_true, validate_weighted_labels
+
+_log = logging.getLogger("rankprune")
+
+# Sums of float32 or averaged probabilities may leave [0, 1] by this much; that is rounding.
+_ROUNDING = 1e-6
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def out_of_fold_probabilities(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    cv: Any = 3,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    pos_label: Any = None,
+) -> NDArray[np.float64]:
+    """Return P(positive label) of every row, from a model fitted on the other folds.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``
+        Cloned for each fold; the one passed in is left alone.
+    X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
+        Anything the estimator takes and whose rows can be selected.
+    y : array-like of shape (n_rows,)
+        Given labels, of any two values.
+    cv : int, splitter or iterable of (train, test), default=3
+        An int is that many folds, stratified by label and shuffled by ``random_state``; with
+        groups no group is split. The test sets must hold every row once.
+    groups : array-like of shape (n_rows,), default=None
+        Rows that belong together, for the splitter.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Passed to the estimator. Rows of weight 0 are scored but never fitted on.
+    n_jobs : int, default=None
+        Folds fitted at the same time. Does not change the result.
+    random_state : int, RandomState or None, default=None
+        Shuffles the folds, and seeds the estimator where its own ``random_state`` is None.
+    pos_label : default=None
+        The label whose probability is returned; the larger of the two by default.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rankprune import out_of_fold_probabilities
+    >>> X, y = make_classification(random_state=0)
+    >>> out_of_fold_probabilities(LogisticRegression(), X, y, random_state=0).shape
+    (100,)
+    """
+    X, y, groups = indexable(X, y, groups)
+    labels, weight = validate_weighted_labels(y, sample_weight, pos_label=pos_label, name="y")
+    check_predicts_probabilities(estimator, "estimator")
+    generator = private_random_state(random_state)
+    splits = make_splits(cv, X, labels, groups, weight, draw_seed(generator))
+    return score_folds(estimator, X, labels, splits, weight, n_jobs, draw_seed(generator))
+
+
+def check_predicts_probabilities(estimator: Any, name: str) -> None:
+    """Refuse an estimator that cannot give probabilities."""
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"{name} must have predict_proba, got {estimator!r}. Wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV, or pass another classifier as scorer."
+        )
+
+
+def make_splits(
+    cv: Any,
+    X: Any,
+    labels: BinaryLabels,
+    groups: Any,
+    sample_weight: NDArray[np.float64] | None,
+    seed: int,
+) -> list[Split]:
+    """Return (train, test) row numbers; a row of weight 0 is in no training set."""
+    n_rows = len(labels.is_positive)
+    counted = np.ones(n_rows, dtype=bool) if sample_weight is None else sample_weight > 0
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        splits = _stratified_splits(int(cv), labels.is_positive, groups, counted, seed)
+    else:
+        splits = _given_splits(cv, X, labels, groups)
+    _refuse_no_partition([test for _, test in splits], n_rows)
+    splits = [(train[counted[train]], test) for train, test in splits]
+    for fold, (train, _) in enumerate(splits):
+        n_positive = count_true(labels.is_positive[train])
+        if n_positive in (0, len(train)):
+            raise ValueError(
+                f"cv must leave both classes in every training set; fold {fold} has only one. "
+                "Use fewer folds, or a splitter that stratifies by label."
+            )
+    return splits
+
+
+def score_folds(
+    estimator: Any,
+    X: Any,
+    labels: BinaryLabels,
+    splits: list[Split],
+    sample_weight: NDArray[np.float64] | None,
+    n_jobs: int | None,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return the probability of the positive label for the test rows of every split."""
+    warn_if_weights_are_lost(estimator, sample_weight)
+    y = given_labels(labels)
+    scores = Parallel(n_jobs=n_jobs)(
+        delayed(_score_fold)(
+            fresh_clone(estimator, seed), X, y, labels.pos_label, split, sample_weight, fold
+        )
+        for fold, split in enumerate(splits)
+    )
+    probabilities = np.empty(len(y), dtype=np.float64)
+    for (_, test), fold_scores in zip(splits, scores, strict=True):
+        probabilities[test] = fold_scores
+    return probabilities
+
+
+def given_labels(labels: BinaryLabels) -> NDArray[Any]:
+    """Return the labels as one clean array of their two values, whatever held them before."""
+    is_second = labels.is_positive == (labels.classes[1] == labels.pos_label)
+    return np.asarray(labels.classes[is_second.astype(np.intp)])
+
+
+def _stratified_splits(
+    n_folds: int,
+    is_positive: NDArray[np.bool_],
+    groups: Any,
+    counted: NDArray[np.bool_],
+    seed: int,
+) -> list[Split]:
+    if n_folds < 2:
+        raise ValueError(f"cv must be at least 2 folds, got {n_folds}. Pass e.g. cv=3.")
+    rows = np.flatnonzero(counted)
+    n_positive = count_true(is_positive[rows])
+    for name, size in (("positive", n_positive), ("negative", len(rows) - n_positive)):
+        if size < n_folds:
+            raise ValueError(
+                f"cv={n_folds} needs at least {n_folds} rows of each class; the {name} class has "
+                f"{size}. Use fewer folds (down to 2), or collect more rows."
+            )
+    if groups is None:
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    else:
+        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        groups = np.asarray(groups)[rows]
+    uncounted = np.flatnonzero(~counted)
+    return [
+        # Rows of weight 0 are dealt out to the test sets in turn, so that they get a score too.
+        (rows[train], np.concatenate([rows[test], uncounted[fold::n_folds]]))
+        for fold, (train, test) in enumerate(splitter.split(rows, is_positive[rows], groups))
+    ]
+
+
+def _given_splits(cv: Any, X: Any, labels: BinaryLabels, groups: Any) -> list[Split]:
+    if isinstance(cv, bool | str | float) or cv is None:
+        raise ValueError(
+            f"cv must be an int, a splitter or an iterable of (train, test), got {cv!r}. "
+            "Pass e.g. cv=3."
+        )
+    y = given_labels(labels)
+    splits = [
+        (_row_numbers(train, len(y)), _row_numbers(test, len(y)))
+        for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
+    ]
+    if not splits:
+        raise ValueError(
+            "cv must yield at least one split, got none. A generator yields only once: pass a "
+            "list of its splits."
+        )
+    return splits
+
+
+def _row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp) % n_rows
+
+
+def _refuse_no_partition(test_sets: list[NDArray[np.intp]], n_rows: int) -> None:
+    times = np.bincount(np.concatenate(test_sets), minlength=n_rows)
+    if (times != 1).any():
+        row = int(np.flatnonzero(times != 1)[0])
+        raise ValueError(
+            "cv must be a partition: every row in exactly one test set; "
+            f"row {row} is in {times[row]}. Use a K-fold splitter, not repeated, shuffled or "
+            "time-series splits."
+        )
+
+
+def _score_fold(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    pos_label: Any,
+    split: Split,
+    sample_weight: NDArray[np.float64] | None,
+    fold: int,
+) -> NDArray[np.float64]:
+    train, test = split
+    weights = None if sample_weight is None else sample_weight[train]
+    fit_weighted(estimator, _safe_indexing(X, train), y[train], weights)
+    _log.debug("fold %d: fitted on %d rows, scoring %d", fold, len(train), len(test))
+    column = list(estimator.classes_).index(pos_label)
+    scores = np.asarray(estimator.predict_proba(_safe_indexing(X, test)), dtype=np.float64)[
+        :, column
+    ]
+    bad = np.flatnonzero(~((scores >= -_ROUNDING) & (scores <= 1 + _ROUNDING)))
+    if bad.size:
+        raise ValueError(
+            f"estimator must predict probabilities in [0, 1]; {type(estimator).__name__} gave "
+            f"{scores[bad[0]]:g} for row {test[bad[0]]} in fold {fold}. Check the features of "
+            "that row and the estimator's predict_proba."
+        )
+    return np.clip(scores, 0.0, 1.0)
