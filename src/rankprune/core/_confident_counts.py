@@ -44,17 +44,18 @@ class ClassSums:
             if sample_weight is None:
                 mass += in_units(len(chosen))
                 positive_mass += in_units(int(chosen.sum()))
-                parts: tuple[NDArray[np.float64], ...] = (values,)
+                block_total, block_positive_sum = exact_sums(values, chosen, exponent=0)
+                total += block_total
+                positive_sum += block_positive_sum
             else:
                 weights = sample_weight[rows]
                 block_mass, block_positive_mass = exact_sums(weights, chosen)
                 mass += block_mass
                 positive_mass += block_positive_mass
-                parts = exact_products(weights, values)
-            for part in parts:
-                part_total, part_positive = exact_sums(part, chosen)
-                total += part_total
-                positive_sum += part_positive
+                for part in exact_products(weights, values):
+                    part_total, part_positive = exact_sums(part, chosen)
+                    total += part_total
+                    positive_sum += part_positive
         return cls(positive_mass, mass - positive_mass, positive_sum, total - positive_sum)
 
     def merge(self, other: ClassSums) -> ClassSums:
@@ -103,10 +104,8 @@ def rates_from_counts(sums: ClassSums, counts: ConfidentCounts) -> NoiseRates:
     n_negative = rounded_ratio(sums.negative_mass, in_units(1))
     observed = rounded_ratio(sums.positive_mass, sums.positive_mass + sums.negative_mass)
     positive, negative = possible_noise_rates(
-        counts.positives_labeled_negative
-        / (counts.positives_labeled_negative + counts.positives_labeled_positive),
-        counts.negatives_labeled_positive
-        / (counts.negatives_labeled_positive + counts.negatives_labeled_negative),
+        _share(counts.positives_labeled_negative, counts.positives_labeled_positive),
+        _share(counts.negatives_labeled_positive, counts.negatives_labeled_negative),
         observed,
     )
     positive_threshold, negative_threshold = sums.thresholds()
@@ -131,6 +130,11 @@ def confident_counts(
     sums = ClassSums.of(is_positive, probabilities, sample_weight)
     counts = count_confident(is_positive, probabilities, sums.thresholds(), sample_weight)
     return rates_from_counts(sums, counts)
+
+
+def _share(wrong: float, right: float) -> float:
+    # Some row always reaches the mean of its class, unless weights make it underflow.
+    return wrong / (wrong + right) if wrong else 0.0
 
 
 def _mass(part: BoolArray, weights: NDArray[np.float64] | None) -> float:

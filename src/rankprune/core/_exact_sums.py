@@ -20,21 +20,25 @@ _UNIT_EXPONENT = -1074
 _PIECE_BITS = 52 - BLOCK_ROWS.bit_length()
 
 
-def exact_sums(values: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[int, int]:
+def exact_sums(
+    values: NDArray[np.float64], chosen: NDArray[np.float64], exponent: int | None = None
+) -> tuple[int, int]:
     """Return the sum of a block of values and the sum of the chosen ones, in units of 2**-1074.
 
-    ``chosen`` holds 1.0 or 0.0 a row. Each turn splits off the leading bits of every value with
-    an addition and a subtraction that rounding makes exact, and goes on with what is left.
+    ``chosen`` holds 1.0 or 0.0 a row; no value exceeds 2**exponent, which is found out where it is
+    not given. Each turn splits off the leading bits of every value with an addition and a
+    subtraction that rounding makes exact, and goes on with what is left.
     """
     total = chosen_total = 0
-    rest = values.copy()
-    exponent = math.frexp(float(np.abs(values).max()))[1]
-    while rest.any():
+    if exponent is None:
+        exponent = math.frexp(max(float(values.max()), -float(values.min())))[1]
+    rest = values
+    while rest is values or rest.any():
         exponent = max(exponent - _PIECE_BITS, _UNIT_EXPONENT)
         anchor = math.ldexp(1.5, 52 + exponent)
         pieces = rest + anchor
         pieces -= anchor
-        rest -= pieces
+        rest = rest - pieces
         total += _in_units(float(pieces.sum()), exponent)
         chosen_total += _in_units(float(pieces @ chosen), exponent)
     return total, chosen_total

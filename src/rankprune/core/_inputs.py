@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 # Rows handled at a time: large enough to hide Python's overhead, small enough to stay in cache.
-BLOCK_ROWS = 1 << 15
+BLOCK_ROWS = 1 << 16
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.floating[Any]]
@@ -89,8 +89,12 @@ def validate_weighted_labels(
             f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
             "Name the class you look for, with the type it has in the labels."
         )
-    is_positive = values if values.dtype == bool and pos_label else values == pos_label
-    return BinaryLabels(np.asarray(is_positive, dtype=bool), classes, pos_label), weight
+    one_byte = weight is None and values.dtype in (bool, np.int8, np.uint8)
+    if one_byte and classes.tolist() == [0, 1] and pos_label:
+        is_positive = values.view(bool)  # one byte a row already: no need for another
+    else:
+        is_positive = np.asarray(values == pos_label, dtype=bool)
+    return BinaryLabels(is_positive, classes, pos_label), weight
 
 
 def validate_labels(
@@ -258,7 +262,7 @@ def _refuse_missing_labels(values: NDArray[Any], name: str) -> None:
     rows = np.flatnonzero(missing)
     if rows.size:
         raise ValueError(
-            f"{name} must not be missing; row {rows[0]} holds {values[rows[0]]!r} "
+            f"{name} must not be missing; row {rows[0]} holds {values[rows].tolist()[0]!r} "
             f"({rows.size} such rows). Leave these rows out, or label them."
         )
 
@@ -288,8 +292,8 @@ def _two_classes(values: NDArray[Any], name: str) -> NDArray[Any]:
         ) from None
     if values.dtype.kind == "f" and len(classes) > 2 and (classes != np.round(classes)).any():
         raise ValueError(
-            f"{name} must hold two classes, got continuous values such as {classes[0]!r}. Unknown "
-            "label type: continuous. Cut the values at a threshold, or use a regressor."
+            f"{name} must hold two classes, got continuous values such as {classes.tolist()[0]!r}. "
+            "Unknown label type: continuous. Cut the values at a threshold, or use a regressor."
         )
     if len(classes) == 1:
         raise ValueError(

@@ -336,7 +336,7 @@ def possible_noise_rates(positive: float, negative: float, observed: float) -> t
 
 
 def _lowered(name: str, rate: float, limit: float) -> float:
-    if rate > limit + _ROUNDING:
+    if rate > limit + 2 * _EDGE:
         warnings.warn(
             f"{name} was estimated as {rate:.3g}, more than the {limit:.3g} that the share of "
             "positive labels and the other rate allow; that is used. Use a stronger classifier, "
@@ -381,5 +381,5 @@ def _part(mass: float, whole: float) -> float:
     return mass / whole if mass > 0 else 0.0
 
 
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) and not value.is_integer() else f"{value:g}"
+def _shown(value: float) -> str:
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"

@@ -181,46 +181,46 @@ def _prune_rows(
     n_negative = len(is_positive) - n_positive
     positive_count = _leave_one(round(shares[0] * n_positive), n_positive, "positive")
     negative_count = _leave_one(round(shares[1] * n_negative), n_negative, "negative")
-    positive_cutoff = negative_cutoff = None
-    if positive_count or negative_count:
-        bins = ScoreHistogram().update(is_positive, probabilities).counts
-        if positive_count:
-            positive_cutoff = value_of_rank(is_positive, probabilities, bins[1], positive_count)
-        if negative_count:
-            negative_cutoff = value_of_rank(
-                ~is_positive, probabilities, bins[0], n_negative - negative_count + 1
-            )
     mask = np.zeros(len(is_positive), dtype=bool)
-    if positive_cutoff is not None:
-        _mark_beyond(mask, probabilities, is_positive, True, positive_cutoff, positive_count)
-    if negative_cutoff is not None:
-        _mark_beyond(mask, probabilities, is_positive, False, negative_cutoff, negative_count)
-    return Pruning(mask, positive_cutoff, negative_cutoff, positive_count, negative_count)
+    if not positive_count and not negative_count:
+        return Pruning(mask, None, None, 0, 0)
+    histogram = ScoreHistogram().update(is_positive, probabilities)
+    # A label that loses no row gets a cut-off that no probability lies beyond.
+    positive_cutoff, positive_ties = -1.0, 0
+    if positive_count:
+        found = value_of_rank(is_positive, probabilities, histogram, True, positive_count)
+        positive_cutoff, positive_ties = found.value, positive_count - found.n_below
+    negative_cutoff, negative_ties = 2.0, 0
+    if negative_count:
+        rank = n_negative - negative_count + 1
+        found = value_of_rank(is_positive, probabilities, histogram, False, rank)
+        n_above = n_negative - found.n_below - found.n_equal
+        negative_cutoff, negative_ties = found.value, negative_count - n_above
+    for rows in blocks(len(mask)):
+        values, labels, marked = float_block(probabilities, rows), is_positive[rows], mask[rows]
+        np.less(values, positive_cutoff, out=marked)
+        marked &= labels
+        marked |= (values > negative_cutoff) & ~labels
+        if positive_ties:
+            tied = (values == positive_cutoff) & labels
+            positive_ties -= _mark_first(marked, tied, positive_ties)
+        if negative_ties:
+            tied = (values == negative_cutoff) & ~labels
+            negative_ties -= _mark_first(marked, tied, negative_ties)
+    return Pruning(
+        mask,
+        positive_cutoff if positive_count else None,
+        negative_cutoff if negative_count else None,
+        positive_count,
+        negative_count,
+    )
 
 
-def _mark_beyond(
-    mask: BoolArray,
-    probabilities: FloatArray,
-    is_positive: BoolArray,
-    label: bool,
-    cutoff: float,
-    count: int,
-) -> None:
-    """Mark the rows of a label beyond its cut-off, then the first ones at it, ``count`` in all."""
-    beyond = np.less if label else np.greater
-    for rows in blocks(len(mask)):
-        marked = beyond(float_block(probabilities, rows), cutoff)
-        marked &= is_positive[rows] if label else ~is_positive[rows]
-        mask[rows] |= marked
-        count -= count_true(marked)
-    for rows in blocks(len(mask)):
-        if not count:
-            break
-        tied = float_block(probabilities, rows) == cutoff
-        tied &= is_positive[rows] if label else ~is_positive[rows]
-        chosen = np.flatnonzero(tied)[:count]
-        mask[rows.start + chosen] = True
-        count -= len(chosen)
+def _mark_first(marked: BoolArray, tied: BoolArray, count: int) -> int:
+    """Mark the first ``count`` tied rows of a block and return how many there were to mark."""
+    chosen = np.flatnonzero(tied)[:count]
+    marked[chosen] = True
+    return len(chosen)
 
 
 def _prune_mass(

@@ -1,0 +1,197 @@
+"""The paper's estimator: by hand, against the plain version, weighted and merged."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import plain
+from rankprune import NoiseRates, estimate_noise_rates
+from rankprune.core import ConfidentCounts
+from rankprune.core._confident_counts import (
+    ClassSums,
+    confident_counts,
+    count_confident,
+    rates_from_counts,
+)
+from rankprune.exceptions import NoiseRatesClippedWarning, UninformativeProbabilitiesWarning
+
+probability = st.integers(0, 20).map(lambda k: k / 20) | st.floats(0, 1)
+rows = st.lists(st.tuples(st.booleans(), probability), min_size=2, max_size=40).filter(
+    lambda pairs: len({s for s, _ in pairs}) == 2
+)
+
+
+def columns(pairs):
+    return np.array([s for s, _ in pairs]), np.array([p for _, p in pairs])
+
+
+def test_ten_rows_by_hand():
+    """Means: positives (.9 + .8 + .7 + .2) / 4 = .65, negatives (.1 * 3 + .3 + .8 + .4) / 6 = .3.
+
+    At or above .65: three positive labels and the negative at .8, so rho1 = 1/4. At or below .3:
+    .1, .1, .1 and .3 labeled negative and the positive at .2, so rho0 = 1/5.
+    """
+    labels = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0], dtype=np.int8)
+    probabilities = np.array([0.9, 0.8, 0.7, 0.2, 0.1, 0.1, 0.1, 0.3, 0.8, 0.4])
+    rates = confident_counts(labels, probabilities)
+    assert rates.positive_threshold == pytest.approx(0.65, abs=1e-15)
+    assert rates.negative_threshold == pytest.approx(0.3, abs=1e-15)
+    assert rates.counts == ConfidentCounts(3, 1, 1, 4)
+    assert rates.positive_noise_rate == 0.25
+    assert rates.negative_noise_rate == 0.2
+    assert (rates.n_positive, rates.n_negative, rates.observed_prevalence) == (4, 6, 0.4)
+    # p_y1 = (.4 - .2) / (1 - .25 - .2), pi1 = .2 (1 - p_y1) / .4, pi0 = .25 p_y1 / .6
+    assert rates.estimated_prevalence == pytest.approx(0.2 / 0.55)
+    assert rates.positive_label_error_rate == pytest.approx(0.2 * (0.35 / 0.55) / 0.4)
+    assert rates.negative_label_error_rate == pytest.approx(0.25 * (0.2 / 0.55) / 0.6)
+    assert rates.reliable
+
+
+@given(rows)
+def test_thresholds_and_counts_equal_those_of_the_plain_version(pairs):
+    s, p = columns(pairs)
+    thresholds = ClassSums.of(s, p).thresholds()
+    assert thresholds == plain.thresholds(s, p)
+    found = count_confident(s, p, thresholds)
+    assert plain.counts(s, p) == (
+        found.positives_labeled_positive,
+        found.positives_labeled_negative,
+        found.negatives_labeled_positive,
+        found.negatives_labeled_negative,
+    )
+
+
+@given(rows)
+def test_rates_are_always_finite_and_possible(pairs):
+    s, p = columns(pairs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rates = estimate_noise_rates(s, p)
+    assert rates.positive_noise_rate + rates.negative_noise_rate < 1
+    for name in (
+        "positive_noise_rate",
+        "negative_noise_rate",
+        "positive_label_error_rate",
+        "negative_label_error_rate",
+        "observed_prevalence",
+        "estimated_prevalence",
+    ):
+        assert 0 <= getattr(rates, name) <= 1
+
+
+@given(rows, st.randoms(use_true_random=False), st.integers(0, 40))
+def test_neither_order_nor_batches_change_a_bit(pairs, random, cut):
+    s, p = columns(pairs)
+    whole = ClassSums.of(s, p)
+    shuffled = list(pairs)
+    random.shuffle(shuffled)
+    s2, p2 = columns(shuffled)
+    parts = ClassSums.of(s2[:cut], p2[:cut]).merge(ClassSums.of(s2[cut:], p2[cut:]))
+    assert parts == whole
+    assert ClassSums().merge(whole) == whole
+    ones = ClassSums.of(s, p, np.ones(len(s)))
+    assert ones == whole
+
+
+@given(rows, st.data())
+def test_a_weight_of_two_equals_the_row_twice_and_zero_no_row(pairs, data):
+    s, p = columns(pairs)
+    weights = data.draw(st.lists(st.integers(0, 3), min_size=len(s), max_size=len(s)))
+    repeated_s, repeated_p = np.repeat(s, weights), np.repeat(p, weights)
+    if len(set(repeated_s.tolist())) < 2:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        weighted = estimate_noise_rates(s, p, sample_weight=weights)
+        repeated = estimate_noise_rates(repeated_s, repeated_p)
+    assert weighted == repeated
+
+
+def test_fractional_weights_by_hand():
+    """Masses: positives .5 + 1.5 = 2 with mean (.45 + .3) / 2, negatives 3 with mean .2 each."""
+    labels, weights = np.array([True, True, False, False]), np.array([0.5, 1.5, 1.0, 2.0])
+    probabilities = np.array([0.9, 0.2, 0.5, 0.05])
+    sums = ClassSums.of(labels, probabilities, weights)
+    assert sums.thresholds() == pytest.approx((0.375, 0.2), abs=1e-15)
+    counts = count_confident(labels, probabilities, (0.375, 0.2), weights)
+    assert counts == ConfidentCounts(0.5, 1.0, 1.5, 2.0)
+    with pytest.warns(NoiseRatesClippedWarning) as warned:
+        rates = rates_from_counts(sums, counts)
+    assert ["0.667" in str(w.message) for w in warned] == [True, False]
+    assert "negative_noise_rate was estimated as 0.429, more than the 0.4" in str(warned[1].message)
+    assert (rates.n_positive, rates.n_negative, rates.observed_prevalence) == (2, 3, 0.4)
+
+
+def test_thresholds_of_a_constant_class_are_its_value():
+    labels = np.array([True] * 3 + [False] * 7)
+    probabilities = np.array([0.7] * 3 + [0.1] * 7)
+    assert ClassSums.of(labels, probabilities).thresholds() == (0.7, 0.1)
+    rates = confident_counts(labels, probabilities)
+    assert (rates.positive_noise_rate, rates.negative_noise_rate) == (0, 0)
+
+
+def test_float32_is_compared_without_rounding_the_threshold():
+    p = np.array([0.1, 0.2, 0.4, 0.7, 0.3], dtype=np.float32)
+    s = np.array([False, False, True, True, True])
+    assert confident_counts(s, p) == confident_counts(s, p.astype(np.float64))
+    # A threshold between two neighbouring float32 values counts the upper one only.
+    between = float(np.float32(0.3)) + 1e-12
+    counts = count_confident(s, p, (between, between))
+    assert counts == ConfidentCounts(2, 0, 1, 2)
+
+
+def test_weights_that_underflow_leave_no_confident_row_and_no_crash():
+    labels = np.array([True, True, False, False])
+    probabilities = np.array([0.9, 0.8, 5e-324, 5e-324])
+    rates = confident_counts(labels, probabilities, sample_weight=np.full(4, 0.25))
+    assert rates.negative_noise_rate == 0
+
+
+@pytest.mark.filterwarnings("ignore::rankprune.exceptions.UninformativeProbabilitiesWarning")
+def test_a_callable_gets_zeros_and_ones_and_its_rates_are_used():
+    seen = {}
+
+    def fixed(labels, probabilities, *, sample_weight=None):
+        seen.update(labels=labels.tolist(), weight=sample_weight)
+        return NoiseRates.from_noise_rates(0.1, 0.2, float(np.mean(labels)))
+
+    rates = estimate_noise_rates(
+        ["n", "p"] * 10, [0.1, 0.9] * 10, method=fixed, sample_weight=[1] * 20, pos_label="n"
+    )
+    assert seen["labels"] == [1, 0] * 10
+    assert seen["weight"].tolist() == [1] * 20
+    assert rates.positive_noise_rate == 0.1
+    assert not rates.reliable
+
+
+def test_an_unknown_method_and_a_wrong_callable_are_refused():
+    with pytest.raises(ValueError, match=r"method must be one of \['confident-counts'\] or a call"):
+        estimate_noise_rates([0, 1], [0.1, 0.2], method="magic")
+    with pytest.raises(TypeError, match="method must return NoiseRates, got tuple"):
+        estimate_noise_rates([0, 1], [0.1, 0.2], method=lambda *_, **__: (0.1, 0.2))
+
+
+def test_scores_that_are_lower_for_positives_are_flagged():
+    labels = [1] * 10 + [0] * 10
+    with pytest.warns(UninformativeProbabilitiesWarning, match=r"no higher on average .*0.1.*0.9"):
+        rates = estimate_noise_rates(labels, [0.1] * 10 + [0.9] * 10)
+    assert not rates.reliable
+
+
+@pytest.mark.filterwarnings("ignore::rankprune.exceptions.NoiseRatesClippedWarning")
+def test_constant_scores_are_flagged():
+    with pytest.warns(UninformativeProbabilitiesWarning, match="not reliable and prune nothing"):
+        rates = estimate_noise_rates([1, 0] * 20, [0.5] * 40)
+    assert not rates.reliable
+    assert rates.positive_noise_rate + rates.negative_noise_rate < 1
+
+
+def test_scores_by_chance_are_flagged():
+    rng = np.random.default_rng(3)
+    labels, scores = rng.integers(0, 2, 200), rng.random(200) * 0.1 + 0.45
+    scores[labels == 1] += 0.002
+    with pytest.warns(UninformativeProbabilitiesWarning, match="95 % bound of their AUC"):
+        assert not estimate_noise_rates(labels, scores).reliable

@@ -1,0 +1,240 @@
+"""Every bad label, probability and weight gets an error that says what to do about it."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from rankprune import NoiseRates, estimate_noise_rates, prune_labels, rank_suspects
+from rankprune.core import _inputs
+from rankprune.core._inputs import (
+    blocks,
+    validate_inputs,
+    validate_labels,
+    validate_probabilities,
+    validate_sample_weight,
+    validate_trusted,
+    validate_weighted_labels,
+)
+
+RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "pos_label"),
+    [
+        ([0, 1, 1], [0, 1], 1),
+        ([-1, 1, 1], [-1, 1], 1),
+        ([False, True, True], [False, True], True),
+        ([0.5, 1.5, 1.5], [0.5, 1.5], 1.5),
+        (["no", "yes", "yes"], ["no", "yes"], "yes"),
+        ([b"a", b"b", b"b"], [b"a", b"b"], b"b"),
+        (np.array([0, 1, 1], dtype=np.uint8), [0, 1], 1),
+        (np.array([7, 9, 9], dtype=np.int8), [7, 9], 9),
+        (np.array(["no", "yes", "yes"], dtype=object), ["no", "yes"], "yes"),
+        (pd.Series(["b", "c", "c"], index=[9, 4, 7]), ["b", "c"], "c"),
+        (pd.Series([1, 2, 2], dtype="Int64"), [1, 2], 2),
+        (pd.Series([False, True, True], dtype="boolean"), [False, True], True),
+        (pd.Series(["x", "y", "y"], dtype="category"), ["x", "y"], "y"),
+        (pd.Categorical(["x", "y", "y"]), ["x", "y"], "y"),
+        (pd.Series(["x", "y", "y"], dtype="string"), ["x", "y"], "y"),
+        (pl.Series(["x", "y", "y"]), ["x", "y"], "y"),
+        (pl.Series([False, True, True]), [False, True], True),
+    ],
+)
+def test_any_two_values_make_labels(labels, classes, pos_label):
+    checked = validate_labels(labels)
+    assert checked.is_positive.tolist() == [False, True, True]
+    assert checked.is_positive.dtype == bool
+    assert checked.classes.tolist() == classes
+    assert checked.classes.dtype != object
+    assert checked.pos_label == pos_label
+    other = validate_labels(labels, pos_label=classes[0])
+    assert other.is_positive.tolist() == [True, False, False]
+    assert other.pos_label == classes[0]
+
+
+def test_labels_held_in_numpy_strings_work():
+    if not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("this NumPy has no variable-width strings")
+    labels = np.array(["no", "yes"], dtype=np.dtypes.StringDType())
+    assert validate_labels(labels).classes.tolist() == ["no", "yes"]
+
+
+def test_one_byte_labels_are_not_copied():
+    for dtype in (bool, np.int8, np.uint8):
+        labels = np.array([0, 1, 1], dtype=dtype)
+        assert np.shares_memory(validate_labels(labels).is_positive, labels)
+    labels = np.array([False, True])
+    assert validate_labels(labels, pos_label=False).is_positive.tolist() == [True, False]
+    assert labels.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, "labels must hold one label per row: .* requires y to be passed"),
+        ([], "labels must hold at least one row, got none"),
+        (3, r"labels must be one-dimensional, one label per row, got shape \(\)"),
+        ([[0, 1], [1, 0]], r"labels must be one-dimensional, .* got shape \(2, 2\)"),
+        ([1.0, np.nan, 0.0], r"labels must not be missing; row 1 holds .*nan.* \(1 such rows\)"),
+        ([1.0, np.inf, 0.0], "labels must not be missing; row 1 holds .*inf"),
+        (["a", None, "b", None], r"labels must not be missing; row 1 holds None \(2 such rows\)"),
+        (
+            pd.Series([1, pd.NA, 0], dtype="Int64"),
+            "must not be missing; row 1 holds (<NA>|nan)",
+        ),
+        (pd.Series(["a", pd.NA], dtype="string"), "labels must not be missing; row 1 holds"),
+        (pd.Categorical(["a", None, "b"]), "labels must not be missing; row 1 holds nan"),
+        ([1, 1, 1], r"labels must hold two classes, got one class only: \[1\]"),
+        (["a", "a"], r"got one class only: \['a'\]"),
+        ([0, 1, 2], "got 3: 0, 1, 2. Only binary classification is supported"),
+        ([0.0, 1.0, 2.0], "got 3: 0.0, 1.0, 2.0. Only binary classification is supported"),
+        (list("abcdefg"), "got 7: 'a', 'b', 'c', 'd', 'e', .... .*OneVsRestClassifier"),
+        ([0.1, 0.2, 0.3], "got continuous values such as 0.1. Unknown label type: continuous"),
+        ([1j, 2j], "labels must be numbers, booleans or strings, .* Complex data not supported"),
+        (
+            np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"),
+            "got dtype datetime64",
+        ),
+        (np.array([1, "a"], dtype=object), "labels must be of one type .* got int, str"),
+    ],
+)
+def test_bad_labels_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        validate_labels(labels)
+
+
+def test_errors_use_the_name_of_the_argument():
+    with pytest.raises(ValueError, match="true_labels must hold two classes"):
+        validate_labels([1, 1], name="true_labels")
+
+
+def test_a_positive_label_that_does_not_occur_is_refused():
+    with pytest.raises(ValueError, match=r"pos_label must be one of .* \[0, 1\], got 'yes'"):
+        validate_labels([0, 1], pos_label="yes")
+
+
+def test_classes_are_counted_without_rows_of_weight_zero():
+    checked, weight = validate_weighted_labels(np.array([0, 1, 2], dtype=np.int8), [1, 3, 0])
+    assert checked.classes.tolist() == [0, 1]
+    assert checked.is_positive.tolist() == [False, True, False]
+    assert weight.tolist() == [1, 3, 0]
+    with pytest.raises(ValueError, match="one class only"):
+        validate_weighted_labels([0, 1, 1], [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "message"),
+    [
+        ([0.1, np.nan, 0.2], r"must lie in \[0, 1\]; row 1 holds nan. Find out why"),
+        ([0.1, 0.3, np.inf], r"row 2 holds inf. Pass predict_proba\(X\)\[:, 1\], not decision"),
+        ([0.1, 1.3, 0.2], r"row 1 holds 1.3. Pass predict_proba"),
+        ([-0.1, 1.0, 0.2], r"row 0 holds -0.1. Pass predict_proba"),
+        (np.zeros((3, 3)), r"must be one-dimensional, one P\(positive\) per row, got shape \(3, 3"),
+        (np.zeros((3, 2)), r"got shape \(3, 2\). Pass one column: predict_proba\(X\)\[:, 1\]"),
+        (np.zeros((3, 1, 1)), r"must be one-dimensional, .* got shape \(3, 1, 1\)"),
+        ([0.1, 0.2], "must have one value per label: 3 labels, 2 values"),
+        ([], "must hold at least one row"),
+        ([0.1j, 0.2, 0.3], "must be real numbers, got dtype complex128. Pass predict_proba"),
+        (["0.1", "a", "b"], "must be real numbers, got dtype <U3"),
+        (np.array(["a", 0.1, 0.2], dtype=object), "must be real numbers, got dtype object"),
+        ([0.1, None, 0.2], r"must lie in \[0, 1\]; row 1 holds nan"),
+    ],
+)
+def test_bad_probabilities_are_refused(probabilities, message):
+    with pytest.raises(ValueError, match="probabilities must .*" + message.removeprefix("must ")):
+        validate_probabilities(probabilities, 3)
+
+
+def test_a_bad_probability_is_found_in_any_block(monkeypatch):
+    monkeypatch.setattr(_inputs, "BLOCK_ROWS", 4)
+    values = np.full(10, 0.5)
+    values[9] = 2
+    with pytest.raises(ValueError, match="row 9 holds 2"):
+        validate_probabilities(values, 10)
+    values[3] = np.nan
+    with pytest.raises(ValueError, match="row 3 holds nan"):
+        validate_probabilities(values, 10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floats_are_taken_as_they_are(dtype):
+    values = np.array([0.0, 1.0, 0.5], dtype=dtype)
+    values.flags.writeable = False
+    assert validate_probabilities(values, 3) is values
+
+
+@pytest.mark.parametrize("values", [[0, 1], [False, True], np.array([0, 1], dtype=np.float16)])
+def test_other_numbers_become_floats(values):
+    checked = validate_probabilities(values, 2)
+    assert checked.dtype == np.float64
+    assert checked.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1, -1, 1], "must be finite and not negative; row 1 holds -1.0. A weight of 0 leaves"),
+        ([1, 1, np.nan], "must be finite and not negative; row 2 holds nan"),
+        ([np.inf, 1, 1], "must be finite and not negative; row 0 holds inf"),
+        ([1, 1], "must have one value per label: 3 labels, 2 values"),
+        ([[1], [1], [1]], r"must be one-dimensional, one weight per row, got shape \(3, 1\)"),
+        ([0, 0, 0], "must be above 0 for some row; all weights are zero"),
+        (["a", "b", "c"], "must be real numbers, got dtype <U1. Pass one number per row"),
+    ],
+)
+def test_bad_weights_are_refused(weight, message):
+    with pytest.raises(ValueError, match="sample_weight " + message):
+        validate_sample_weight(weight, 3)
+
+
+def test_good_weights_become_floats():
+    assert validate_sample_weight(None, 3) is None
+    checked = validate_sample_weight([1, 0, 2], 3)
+    assert checked.dtype == np.float64
+    assert checked.tolist() == [1, 0, 2]
+
+
+def test_trusted_rows_are_marked_by_booleans():
+    assert validate_trusted(None, 2).tolist() == [False, False]
+    assert validate_trusted([True, False], 2).tolist() == [True, False]
+    with pytest.raises(ValueError, match="trusted must be a boolean array, got dtype int64"):
+        validate_trusted([0, 1], 2)
+    with pytest.raises(ValueError, match="trusted must have one value per label"):
+        validate_trusted([True], 2)
+    with pytest.raises(ValueError, match="trusted must be one-dimensional, one boolean per row"):
+        validate_trusted([[True]], 1)
+
+
+def test_inputs_are_checked_together():
+    inputs = validate_inputs(["b", "a"], [0.5, 0.25], sample_weight=[1, 2], pos_label="a")
+    assert inputs.is_positive.tolist() == [False, True]
+    assert inputs.probabilities.tolist() == [0.5, 0.25]
+    assert inputs.sample_weight.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        estimate_noise_rates,
+        lambda s, p, **more: prune_labels(s, p, RATES, **more),
+        lambda s, p, **more: rank_suspects(s, p, RATES, **more),
+    ],
+)
+def test_every_function_checks_its_input(function):
+    with pytest.raises(ValueError, match="labels must hold two classes"):
+        function([1, 1], [0.1, 0.2])
+    with pytest.raises(ValueError, match="probabilities must lie in"):
+        function([1, 0], [0.1, 2])
+    with pytest.raises(ValueError, match="sample_weight must be finite"):
+        function([1, 0], [0.1, 0.2], sample_weight=[-1, 1])
+    with pytest.raises(ValueError, match="pos_label must be one of"):
+        function([1, 0], [0.1, 0.2], pos_label=5)
+
+
+def test_blocks_cover_every_row_once(monkeypatch):
+    monkeypatch.setattr(_inputs, "BLOCK_ROWS", 4)
+    assert list(blocks(9)) == [slice(0, 4), slice(4, 8), slice(8, 9)]
+    assert list(blocks(4)) == [slice(0, 4)]
+    assert list(blocks(0)) == []
