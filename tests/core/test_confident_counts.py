@@ -1,6 +1,7 @@
 """The paper's estimator: by hand, against the plain version, weighted and merged."""
 
 import warnings
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 import plain
 from rankprune import NoiseRates, estimate_noise_rates
-from rankprune.core import ConfidentCounts
+from rankprune.core import ConfidentCounts, _inputs
 from rankprune.core._confident_counts import (
     ClassSums,
     confident_counts,
@@ -110,6 +111,19 @@ def test_a_weight_of_two_equals_the_row_twice_and_zero_no_row(pairs, data):
     assert weighted == repeated
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_blocks_add_up(monkeypatch, weighted):
+    rng = np.random.default_rng(0)
+    s, p = rng.random(50) < 0.4, rng.random(50)
+    weight = rng.random(50) if weighted else None
+    whole = ClassSums.of(s, p, weight)
+    counts = count_confident(s, p, (0.6, 0.3), weight)
+    monkeypatch.setattr(_inputs, "BLOCK_ROWS", 7)
+    assert ClassSums.of(s, p, weight) == whole
+    in_blocks = count_confident(s, p, (0.6, 0.3), weight)
+    assert astuple(in_blocks) == pytest.approx(astuple(counts))
+
+
 def test_fractional_weights_by_hand():
     """Masses: positives .5 + 1.5 = 2 with mean (.45 + .3) / 2, negatives 3 with mean .2 each."""
     labels, weights = np.array([True, True, False, False]), np.array([0.5, 1.5, 1.0, 2.0])
@@ -170,20 +184,25 @@ def test_a_callable_gets_zeros_and_ones_and_its_rates_are_used():
 def test_an_unknown_method_and_a_wrong_callable_are_refused():
     with pytest.raises(ValueError, match=r"method must be one of \['confident-counts'\] or a call"):
         estimate_noise_rates([0, 1], [0.1, 0.2], method="magic")
-    with pytest.raises(TypeError, match="method must return NoiseRates, got tuple"):
+    with pytest.raises(
+        TypeError,
+        match=r"^method must return NoiseRates, got tuple from .* Build one with NoiseRates\.from_",
+    ):
         estimate_noise_rates([0, 1], [0.1, 0.2], method=lambda *_, **__: (0.1, 0.2))
 
 
 def test_scores_that_are_lower_for_positives_are_flagged():
     labels = [1] * 10 + [0] * 10
-    with pytest.warns(UninformativeProbabilitiesWarning, match=r"no higher on average .*0.1.*0.9"):
+    with pytest.warns(UninformativeProbabilitiesWarning, match="no higher on average") as warned:
         rates = estimate_noise_rates(labels, [0.1] * 10 + [0.9] * 10)
-    assert not rates.reliable
+    assert rates.reliable is False
+    assert warned[0].filename == __file__
+    assert estimate_noise_rates(labels, [0.9] * 10 + [0.1] * 10).reliable is True
 
 
 @pytest.mark.filterwarnings("ignore::rankprune.exceptions.NoiseRatesClippedWarning")
 def test_constant_scores_are_flagged():
-    with pytest.warns(UninformativeProbabilitiesWarning, match="not reliable and prune nothing"):
+    with pytest.warns(UninformativeProbabilitiesWarning, match="average.*0.5 against 0.5"):
         rates = estimate_noise_rates([1, 0] * 20, [0.5] * 40)
     assert not rates.reliable
     assert rates.positive_noise_rate + rates.negative_noise_rate < 1

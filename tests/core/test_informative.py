@@ -104,6 +104,26 @@ def test_a_sample_settles_clear_cases_only(monkeypatch, informative):
     assert seen == ([200] if informative else [200, 1000])
 
 
+@pytest.mark.parametrize(("n", "asked"), [(400, [400]), (401, [201, 401]), (800, [400, 800])])
+def test_only_data_beyond_the_sample_size_are_sampled(monkeypatch, n, asked):
+    monkeypatch.setattr(_informative, "_SAMPLE_ROWS", 400)
+    rng = np.random.default_rng(2)
+    seen = []
+    original = _informative._auc_bounds
+    monkeypatch.setattr(
+        _informative, "_auc_bounds", lambda s, p: seen.append(len(s)) or original(s, p)
+    )
+    assert not is_informative(rng.random(n) < 0.5, rng.random(n))
+    assert seen == asked
+
+
+def test_bounds_count_ties_within_a_bin_against_and_for():
+    s = np.array([True, False, True, False])
+    p = np.array([0.9, 0.5, 0.5, 0.1])
+    # Pairs won: (.9, .5), (.9, .1), (.5, .1); tied: (.5, .5).
+    assert _informative._auc_bounds(s, p) == (0.75, 1.0)
+
+
 def test_a_sample_without_both_classes_is_not_asked(monkeypatch):
     monkeypatch.setattr(_informative, "_SAMPLE_ROWS", 10)
     s = np.arange(100) % 10 != 0

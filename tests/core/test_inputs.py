@@ -77,9 +77,15 @@ def test_one_byte_labels_are_not_copied():
         ([], "labels must hold at least one row, got none"),
         (3, r"labels must be one-dimensional, one label per row, got shape \(\)"),
         ([[0, 1], [1, 0]], r"labels must be one-dimensional, .* got shape \(2, 2\)"),
-        ([1.0, np.nan, 0.0], r"labels must not be missing; row 1 holds .*nan.* \(1 such rows\)"),
+        (
+            [1.0, np.nan, 0.0],
+            r"labels must not be missing; row 1 holds .*nan.* \(1 missing in all\)",
+        ),
         ([1.0, np.inf, 0.0], "labels must not be missing; row 1 holds .*inf"),
-        (["a", None, "b", None], r"labels must not be missing; row 1 holds None \(2 such rows\)"),
+        (
+            ["a", None, "b", None],
+            r"labels must not be missing; row 1 holds None \(2 missing in all\)",
+        ),
         (
             pd.Series([1, pd.NA, 0], dtype="Int64"),
             "must not be missing; row 1 holds (<NA>|nan)",
@@ -134,7 +140,7 @@ def test_classes_are_counted_without_rows_of_weight_zero():
         (np.zeros((3, 3)), r"must be one-dimensional, one P\(positive\) per row, got shape \(3, 3"),
         (np.zeros((3, 2)), r"got shape \(3, 2\). Pass one column: predict_proba\(X\)\[:, 1\]"),
         (np.zeros((3, 1, 1)), r"must be one-dimensional, .* got shape \(3, 1, 1\)"),
-        ([0.1, 0.2], "must have one value per label: 3 labels, 2 values"),
+        ([0.1, 0.2], "must have one value per label, got 2 for 3 labels"),
         ([], "must hold at least one row"),
         ([0.1j, 0.2, 0.3], "must be real numbers, got dtype complex128. Pass predict_proba"),
         (["0.1", "a", "b"], "must be real numbers, got dtype <U3"),
@@ -178,7 +184,7 @@ def test_other_numbers_become_floats(values):
         ([1, -1, 1], "must be finite and not negative; row 1 holds -1.0. A weight of 0 leaves"),
         ([1, 1, np.nan], "must be finite and not negative; row 2 holds nan"),
         ([np.inf, 1, 1], "must be finite and not negative; row 0 holds inf"),
-        ([1, 1], "must have one value per label: 3 labels, 2 values"),
+        ([1, 1], "must have one value per label, got 2 for 3 labels"),
         ([[1], [1], [1]], r"must be one-dimensional, one weight per row, got shape \(3, 1\)"),
         ([0, 0, 0], "must be above 0 for some row; all weights are zero"),
         (["a", "b", "c"], "must be real numbers, got dtype <U1. Pass one number per row"),
@@ -231,6 +237,13 @@ def test_every_function_checks_its_input(function):
         function([1, 0], [0.1, 0.2], sample_weight=[-1, 1])
     with pytest.raises(ValueError, match="pos_label must be one of"):
         function([1, 0], [0.1, 0.2], pos_label=5)
+
+
+def test_two_numbers_are_found_without_a_sort(monkeypatch):
+    monkeypatch.setattr(_inputs.np, "unique", None)
+    for labels in ([1, 2, 1], [True, False], [0.5, 1.5], np.array([7, 9], dtype=np.uint16)):
+        assert len(validate_labels(labels).classes) == 2
+    assert validate_labels(np.array([7, 9], dtype=np.int8)).is_positive.tolist() == [False, True]
 
 
 def test_blocks_cover_every_row_once(monkeypatch):

@@ -81,6 +81,24 @@ def test_ties_go_in_the_order_of_the_rows():
     assert (pruning.positive_cutoff, pruning.negative_cutoff) == (0.5, 0.5)
 
 
+def test_many_ties_go_in_the_order_of_the_rows_with_weights_too():
+    s, p = np.arange(200) % 2 == 0, np.repeat([0.5, 0.25], 100)
+    pruning = prune(s, p, 0.75, 0.25, sample_weight=np.ones(200))
+    assert (pruning.mask == plain.mask(s, p, 0.75, 0.25)).all()
+    suspects = rank_suspects(s, p, rates_of(0.75, 0.25))
+    for margin in (0.25, 0.0):
+        assert (np.diff(suspects.rows[suspects.margins == margin]) > 0).all()
+
+
+def test_the_last_row_of_a_class_stays_with_all_its_weight():
+    s = np.array([True] * 4 + [False])
+    with pytest.warns(ClassAlmostEmptiedWarning):
+        pruning = prune_labels(
+            s, [0.4, 0.3, 0.2, 0.1, 0.5], rates_of(1, 0), sample_weight=[5, 4, 3, 2, 1]
+        )
+    assert pruning.sample_weight.tolist() == [5, 0, 0, 0, 1]
+
+
 @given(rows, st.randoms(use_true_random=False), st.floats(0, 0.9), st.floats(0, 0.9))
 def test_permuting_the_rows_permutes_the_mask_apart_from_ties(pairs, random, pi1, pi0):
     s, p = columns(pairs)
@@ -130,6 +148,7 @@ def test_a_class_is_never_emptied(weight):
         pruning = prune_labels(s, p, rates_of(1.0, 1.0), sample_weight=weight)
     assert ["positive label" in str(w.message) for w in warned] == [True, False]
     assert "every row with a negative label" in str(warned[1].message)
+    assert [w.filename for w in warned] == [__file__, __file__]
     assert pruning.mask.tolist() == [True, False, True, False]
     if weight:
         assert pruning.sample_weight.tolist() == [0, 2, 0, 2]
@@ -173,9 +192,10 @@ def test_a_residue_from_rounding_is_no_residue():
     s, p = np.array([True] * 10 + [False]), np.arange(11) / 20
     # 0.3 * 10 is 3.0000000000000004 below and 0.7 * 10 is 7 from rounding above.
     for share, count in ((0.3, 3), (0.7, 7), (0.1 + 0.2, 3)):
-        pruning = prune_labels(s, p, rates_of(share, 0), sample_weight=np.ones(11))
-        assert pruning.mask.sum() == count
-        assert pruning.sample_weight == pytest.approx((~pruning.mask).astype(float))
+        for weight in (1e-12, 1.0, 1e12):
+            pruning = prune_labels(s, p, rates_of(share, 0), sample_weight=np.full(11, weight))
+            assert pruning.mask.sum() == count
+            assert pruning.sample_weight == pytest.approx(~pruning.mask * weight)
 
 
 def test_suspects_are_ordered_by_their_margin_to_the_cutoff():

@@ -62,6 +62,7 @@ def test_bins_cover_all_values_in_order_and_add_up(pairs):
     parts = ScoreHistogram().update(s[:half], p[:half])
     merged = parts.merge(ScoreHistogram().update(s[half:], p[half:]))
     assert (merged.counts == whole.counts).all()
+    assert whole.counts.dtype == np.int64
     assert whole.counts.sum(axis=1).tolist() == [(~s).sum(), s.sum()]
     for index in np.flatnonzero(whole.counts.sum(axis=0)):
         low, high = (value_of(bits) for bits in whole.bin_range(int(index)))

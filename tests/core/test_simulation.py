@@ -100,7 +100,11 @@ def test_gaussians_are_those_of_the_paper():
     assert X[y == 1].var(axis=0) == pytest.approx([0.8, 0.8], abs=0.05)
     assert X[y == 0].var(axis=0) == pytest.approx([1, 1], abs=0.05)
     assert abs(np.corrcoef(X[y == 1].T)[0, 1]) < 0.05
+    again, _ = make_gaussians(40_000, separability=3.0, prevalence=0.25, random_state=0)
+    assert (again == X).all()
     default, labels = make_gaussians()
+    assert default[labels == 1].mean() == pytest.approx(4, abs=0.2)
+    assert labels.dtype == np.int64
     assert default.shape == (5000, 2)
     assert labels.sum() == 1000
 
@@ -111,12 +115,17 @@ def test_the_posterior_is_bayes_rule():
     negative = 0.7 * multivariate_normal([0.0] * 3, np.eye(3)).pdf(X)
     found = gaussian_posterior(X, separability=2.0, prevalence=0.3)
     assert found == pytest.approx(positive / (positive + negative), rel=1e-12)
+    between = np.array([[2, 2]])
+    defaults = gaussian_posterior(between, separability=4.0, prevalence=0.2)
+    assert gaussian_posterior(between) == pytest.approx(defaults)
 
 
 def test_added_rows_are_uniform_with_a_fair_coins_label():
     X, y = make_gaussians(2000, random_state=0)
     labels = np.where(y == 1, "yes", "no")
     more, more_labels, is_added = add_uniform_rows(X, labels, share=0.5, random_state=0)
+    again, _, _ = add_uniform_rows(X, labels, share=0.5, random_state=0)
+    assert (again == more).all()
     assert (more[:2000] == X).all()
     assert (more_labels[:2000] == labels).all()
     assert is_added.tolist() == [False] * 2000 + [True] * 1000

@@ -179,6 +179,19 @@ def test_replicating_every_row_changes_no_rate(data, draw, times):
     assert once.negative_label_error_rate == often.negative_label_error_rate
 
 
+def test_the_rows_that_pull_an_estimate_are_counted():
+    rates = NoiseRates.from_noise_rates(0.25, 0.25, observed_prevalence=0.5)
+    expected = expected_noise_rates(
+        [1, 1, 1, 1, 0, 0, 0, 0], [0.9, 0.5, 0.1, 0.05, 0.8, 0.7, 0.4, 0.1], rates, (0.6, 0.2)
+    )
+    assert expected.positives_below_positive_threshold == 3
+    assert expected.negatives_above_positive_threshold == 2
+    assert expected.positives_below_negative_threshold == 2
+    assert expected.negatives_above_negative_threshold == 3
+    assert expected.positive_noise_rate == pytest.approx(0.25 + 0.5 * 2 / (4 - 3 + 2))
+    assert expected.negative_noise_rate == pytest.approx(0.25 + 0.5 * 2 / (4 - 3 + 2))
+
+
 def test_soft_overlap_shifts_the_thresholds_as_lemma_3_says():
     # Two cells of 40 rows, three quarters of one class each: overlap 3/16, not the printed ratio.
     data = exact_data([(3, 1), (1, 3)], rho1=0, rho0=0)

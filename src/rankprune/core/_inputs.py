@@ -238,7 +238,7 @@ def _real_numbers(values: NDArray[Any], name: str, advice: str) -> FloatArray:
 def _refuse_other_length(values: NDArray[Any], n_rows: int, name: str) -> None:
     if len(values) != n_rows:
         raise ValueError(
-            f"{name} must have one value per label: {n_rows} labels, {len(values)} values. "
+            f"{name} must have one value per label, got {len(values)} for {n_rows} labels. "
             "Check that both come from the same rows."
         )
 
@@ -263,7 +263,7 @@ def _refuse_missing_labels(values: NDArray[Any], name: str) -> None:
     if rows.size:
         raise ValueError(
             f"{name} must not be missing; row {rows[0]} holds {values[rows].tolist()[0]!r} "
-            f"({rows.size} such rows). Leave these rows out, or label them."
+            f"({rows.size} missing in all). Leave these rows out, or label them."
         )
 
 

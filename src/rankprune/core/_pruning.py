@@ -238,7 +238,7 @@ def _prune_mass(
         left -= share * left[-1]
         left[left < _NO_RESIDUE * sample_weight[members]] = 0
         if left[-1] == 0:
-            _warn_almost_emptied(name)
+            _warn_almost_emptied(name, stacklevel=4)
             left[-1] = sample_weight[members[-1]]
         kept[members] = np.minimum(left, sample_weight[members])
         touched = members[kept[members] < sample_weight[members]]
@@ -251,14 +251,14 @@ def _prune_mass(
 def _leave_one(count: int, n_rows: int, name: str) -> int:
     if count < n_rows:
         return count
-    _warn_almost_emptied(name)
+    _warn_almost_emptied(name, stacklevel=5)
     return n_rows - 1
 
 
-def _warn_almost_emptied(name: str) -> None:
+def _warn_almost_emptied(name: str, stacklevel: int) -> None:
     warnings.warn(
         f"The rates ask for pruning every row with a {name} label; its most confident row was "
         "kept. Check the rates, or use a stronger classifier.",
         ClassAlmostEmptiedWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
