@@ -113,11 +113,8 @@ def _request_weights(estimator: Any, wanted: bool) -> None:
         return
     for part in _inner_estimators(estimator):
         _request_weights(part, wanted)
-    if (
-        hasattr(estimator, "set_fit_request")
-        and "sample_weight" in inspect.signature(estimator.fit).parameters
-    ):
-        request = estimator.get_metadata_routing()
-        request = getattr(request, "_self_request", request)
-        if request.fit.requests.get("sample_weight") is None:
-            estimator.set_fit_request(sample_weight=wanted)
+    # Scores inside a search stay unweighted, as they are without routing.
+    for method, answer in (("fit", wanted), ("score", False)):
+        request = getattr(estimator.get_metadata_routing(), method, None)
+        if request is not None and request.requests.get("sample_weight", answer) is None:
+            getattr(estimator, f"set_{method}_request")(sample_weight=answer)

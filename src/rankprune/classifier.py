@@ -44,8 +44,9 @@ from rankprune.core._inputs import (
 )
 from rankprune.core._registry import warn_if_uninformative
 from rankprune.probabilities import (
+    are_fractions,
     check_predicts_probabilities,
-    given_labels,
+    labels_to_fit,
     make_splits,
     score_folds,
 )
@@ -230,7 +231,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         rows = np.flatnonzero(keep)
         # Where nothing is left out, nothing needs copying.
         kept_X = X if len(rows) == n_rows else _safe_indexing(X, rows)
-        fit_weighted(estimator, kept_X, given_labels(labels)[rows], weights)
+        fit_weighted(estimator, kept_X, labels_to_fit(labels)[rows], weights)
         self.estimator_ = estimator
         self.classes_ = labels.classes
         self.noise_rates_ = rates
@@ -244,7 +245,8 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row that correct labels would have taught."""
         check_is_fitted(self)
-        return np.asarray(self.estimator_.predict(X))
+        predicted = np.asarray(self.estimator_.predict(X))
+        return self.classes_[predicted] if are_fractions(self.classes_) else predicted
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:

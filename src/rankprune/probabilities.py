@@ -133,10 +133,11 @@ def score_folds(
 ) -> NDArray[np.float64]:
     """Return the probability of the positive label for the test rows of every split."""
     warn_if_weights_are_lost(estimator, sample_weight)
-    y = given_labels(labels)
+    y = labels_to_fit(labels)
+    positive = y[labels.is_positive.argmax()]
     scores = Parallel(n_jobs=n_jobs)(
         delayed(_score_fold)(
-            fresh_clone(estimator, seed), X, y, labels.pos_label, split, sample_weight, fold
+            fresh_clone(estimator, seed), X, y, positive, split, sample_weight, fold
         )
         for fold, split in enumerate(splits)
     )
@@ -146,10 +147,16 @@ def score_folds(
     return probabilities
 
 
-def given_labels(labels: BinaryLabels) -> NDArray[Any]:
-    """Return the labels as one clean array of their two values, whatever held them before."""
+def labels_to_fit(labels: BinaryLabels) -> NDArray[Any]:
+    """Return the labels as one clean array of values that scikit-learn's classifiers take."""
     is_second = labels.is_positive == (labels.classes[1] == labels.pos_label)
-    return np.asarray(labels.classes[is_second.astype(np.intp)])
+    codes = is_second.astype(np.intp)
+    return codes if are_fractions(labels.classes) else np.asarray(labels.classes[codes])
+
+
+def are_fractions(classes: NDArray[Any]) -> bool:
+    """Return whether scikit-learn would take these labels for a regression target."""
+    return classes.dtype.kind == "f" and bool((classes != np.round(classes)).any())
 
 
 def _stratified_splits(
@@ -188,7 +195,7 @@ def _given_splits(cv: Any, X: Any, labels: BinaryLabels, groups: Any) -> list[Sp
             f"cv must be an int, a splitter or an iterable of (train, test), got {cv!r}. "
             "Pass e.g. cv=3."
         )
-    y = given_labels(labels)
+    y = labels_to_fit(labels)
     splits = [
         (_row_numbers(train, len(y)), _row_numbers(test, len(y)))
         for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
@@ -221,7 +228,7 @@ def _score_fold(
     estimator: Any,
     X: Any,
     y: NDArray[Any],
-    pos_label: Any,
+    positive: Any,
     split: Split,
     sample_weight: NDArray[np.float64] | None,
     fold: int,
@@ -230,7 +237,7 @@ def _score_fold(
     weights = None if sample_weight is None else sample_weight[train]
     fit_weighted(estimator, _safe_indexing(X, train), y[train], weights)
     _log.debug("fold %d: fitted on %d rows, scoring %d", fold, len(train), len(test))
-    column = list(estimator.classes_).index(pos_label)
+    column = list(estimator.classes_).index(positive)
     scores = np.asarray(estimator.predict_proba(_safe_indexing(X, test)), dtype=np.float64)[
         :, column
     ]

@@ -193,10 +193,9 @@ def test_an_unknown_method_and_a_wrong_callable_are_refused():
 
 def test_scores_that_are_lower_for_positives_are_flagged():
     labels = [1] * 10 + [0] * 10
-    with pytest.warns(UninformativeProbabilitiesWarning, match="no higher on average") as warned:
+    with pytest.warns(UninformativeProbabilitiesWarning, match="no higher on average"):
         rates = estimate_noise_rates(labels, [0.1] * 10 + [0.9] * 10)
     assert rates.reliable is False
-    assert warned[0].filename == __file__
     assert estimate_noise_rates(labels, [0.9] * 10 + [0.1] * 10).reliable is True
 
 

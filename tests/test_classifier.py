@@ -1,0 +1,559 @@
+"""Rank Pruning as an estimator: every kind of label and table, known rates, weights, trust."""
+
+import logging
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
+
+import plain
+from rankprune import (
+    NoiseRates,
+    RankPruningClassifier,
+    correction_weights,
+    estimate_noise_rates,
+    flip_labels,
+    out_of_fold_probabilities,
+    prune_labels,
+)
+from rankprune.exceptions import (
+    NoiseRatesClippedWarning,
+    RankPruneWarning,
+    SampleWeightIgnoredWarning,
+    UninformativeProbabilitiesWarning,
+)
+
+N = 600
+X, TRUTH = make_classification(
+    N, n_features=5, n_clusters_per_class=1, class_sep=2, weights=[0.6], flip_y=0, random_state=0
+)
+Y = flip_labels(TRUTH, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+
+
+def model(**parameters):
+    return RankPruningClassifier(**{"random_state": 0, **parameters})
+
+
+def same(one, other):
+    """Two fitted classifiers are the same."""
+    assert (one.prune_mask_ == other.prune_mask_).all()
+    assert one.probabilities_ == pytest.approx(other.probabilities_, abs=1e-12)
+    assert one.noise_rates_ == other.noise_rates_
+    assert one.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=1e-9)
+
+
+def test_fit_is_algorithm_1_step_by_step():
+    """The rates, the mask and the coefficients, written down without the package's core."""
+    splitter = StratifiedKFold(3, shuffle=True, random_state=5)
+    g = np.empty(N)
+    for train, test in splitter.split(X, Y):
+        g[test] = LogisticRegression().fit(X[train], Y[train]).predict_proba(X[test])[:, 1]
+    p_p, n_p, p_n, n_n = plain.counts(Y, g)
+    rho1, rho0 = n_p / (n_p + p_p), p_n / (p_n + n_n)
+    p_s1 = Y.mean()
+    pi1 = rho0 / p_s1 * (1 - p_s1 - rho1) / (1 - rho1 - rho0)
+    pi0 = rho1 / (1 - p_s1) * (p_s1 - rho0) / (1 - rho1 - rho0)
+    mask = plain.mask(Y, g, pi1, pi0)
+    weight = np.where(Y == 1, 1 / (1 - rho1), 1 / (1 - rho0))
+    final = LogisticRegression().fit(X[~mask], Y[~mask], sample_weight=weight[~mask])
+
+    fitted = RankPruningClassifier(LogisticRegression(), cv=splitter).fit(X, Y)
+    assert (fitted.probabilities_ == g).all()
+    rates = fitted.noise_rates_
+    assert (rates.positive_noise_rate, rates.negative_noise_rate) == (rho1, rho0)
+    assert rates.positive_label_error_rate == pytest.approx(pi1, abs=1e-12)
+    assert rates.negative_label_error_rate == pytest.approx(pi0, abs=1e-12)
+    assert (fitted.prune_mask_ == mask).all()
+    assert (fitted.estimator_.coef_ == final.coef_).all()
+    assert (fitted.estimator_.intercept_ == final.intercept_).all()
+
+
+def test_it_finds_the_noise_and_beats_the_plain_fit():
+    fitted = model().fit(X, Y)
+    wrong = Y != TRUTH
+    assert fitted.noise_rates_.positive_noise_rate == pytest.approx(0.3, abs=0.06)
+    assert fitted.noise_rates_.negative_noise_rate == pytest.approx(0.1, abs=0.06)
+    assert (fitted.prune_mask_ & wrong).sum() / wrong.sum() > 0.75
+    plain_fit = LogisticRegression().fit(X, Y)
+    assert fitted.score(X, TRUTH) > plain_fit.score(X, TRUTH)
+    assert fitted.score(X, TRUTH) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (Y, [0, 1]),
+        (2 * Y - 1, [-1, 1]),
+        (Y.astype(bool), [False, True]),
+        (Y + 0.5, [0.5, 1.5]),
+        (np.where(Y, "spam", "ham"), ["ham", "spam"]),
+        (np.where(Y, "spam", "ham").astype(object), ["ham", "spam"]),
+        (list(map(str, Y)), ["0", "1"]),
+        (pd.Series(Y, index=np.arange(N) * 7 + 3), [0, 1]),
+        (pd.Series(Y, dtype="Int64"), [0, 1]),
+        (pd.Series(np.where(Y, "x", "a")).astype("category"), ["a", "x"]),
+        (pl.Series(np.where(Y, "x", "a")), ["a", "x"]),
+    ],
+)
+def test_any_two_labels_give_the_same_model_and_come_back(labels, classes):
+    fitted = model().fit(X, labels)
+    same(fitted, model().fit(X, Y))
+    assert fitted.classes_.tolist() == classes
+    predicted = fitted.predict(X)
+    assert set(predicted.tolist()) == set(classes)
+    expected = np.array(classes)[(fitted.predict_proba(X)[:, 1] > 0.5).astype(int)]
+    assert (predicted == expected).all()
+
+
+def test_the_other_label_may_be_the_positive_one():
+    """Naming the other class swaps the rates and leaves the model alone."""
+    one, other = model().fit(X, Y), model(pos_label=0).fit(X, Y)
+    assert one.noise_rates_.positive_noise_rate == other.noise_rates_.negative_noise_rate
+    assert one.noise_rates_.negative_noise_rate == other.noise_rates_.positive_noise_rate
+    assert one.probabilities_ == pytest.approx(1 - other.probabilities_, abs=1e-12)
+    assert (one.prune_mask_ == other.prune_mask_).all()
+    assert other.classes_.tolist() == [0, 1]
+    assert one.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        sparse.csr_matrix,
+        sparse.coo_array,
+        lambda X: pd.DataFrame(X, columns=list("abcde"), index=np.arange(N)[::-1]),
+        lambda X: pl.DataFrame(X, schema=list("abcde")),
+        lambda X: X.tolist(),
+        np.asfortranarray,
+    ],
+)
+def test_any_table_gives_the_same_model(convert):
+    fitted = model().fit(convert(X), Y)
+    expected = model().fit(X, Y)
+    assert (fitted.prune_mask_ == expected.prune_mask_).all()
+    found = fitted.predict_proba(convert(X))
+    assert found == pytest.approx(expected.predict_proba(X), abs=1e-6)
+
+
+def test_column_names_are_kept():
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    assert model().fit(frame, Y).feature_names_in_.tolist() == list("abcde")
+    assert model().fit(X, Y).n_features_in_ == 5
+
+
+def test_texts_in_a_pipeline():
+    words = np.array(["good fine", "bad awful"])
+    rng = np.random.default_rng(0)
+    texts = [f"{words[1 - t]} w{rng.integers(50)}" for t in TRUTH]
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
+    fitted = model(estimator=pipeline).fit(texts, np.where(Y, "pos", "neg"))
+    assert fitted.score(texts, np.where(TRUTH, "pos", "neg")) > 0.99
+    assert fitted.predict(["good"]) == ["pos"]
+
+
+def test_searching_and_scoring_with_scikit_learn():
+    search = GridSearchCV(
+        model(), {"estimator": [LogisticRegression(C=c) for c in (0.1, 1)]}, scoring="roc_auc", cv=2
+    ).fit(X, Y)
+    assert search.best_score_ > 0.6
+    nested = GridSearchCV(
+        model(estimator=LogisticRegression()), {"estimator__C": [0.01, 1]}, cv=2
+    ).fit(X, Y)
+    assert nested.best_estimator_.estimator_.C in (0.01, 1)
+    assert cross_val_score(make_pipeline(StandardScaler(), model()), X, Y).mean() > 0.7
+
+
+def test_copies_before_and_after_fit_are_the_same():
+    unfitted = pickle.loads(pickle.dumps(model()))
+    fitted = unfitted.fit(X, Y)
+    same(pickle.loads(pickle.dumps(fitted)), fitted)
+    again = clone(fitted)
+    assert not hasattr(again, "estimator_")
+    same(again.fit(X, Y), fitted)
+
+
+def test_fitting_twice_is_fitting_once_and_what_was_passed_is_left_alone():
+    base, scorer = LogisticRegression(), RandomForestClassifier(10)
+    shared = np.random.RandomState(3)
+    fitted = model(estimator=base, scorer=scorer, random_state=shared).fit(X, Y)
+    mask, scores = fitted.prune_mask_, fitted.probabilities_
+    fitted.fit(X[:100], Y[:100]).fit(X, Y)
+    assert (fitted.prune_mask_ == mask).all()
+    assert (fitted.probabilities_ == scores).all()
+    assert fitted.estimator is base
+    assert not hasattr(base, "coef_")
+    assert not hasattr(scorer, "estimators_")
+    assert scorer.random_state is None
+
+
+def test_read_only_arrays_and_nothing_global():
+    data = [X.copy(), Y.copy(), np.ones(N)]
+    for array in data:
+        array.flags.writeable = False
+    before = np.random.get_state()[1].copy()
+    model(random_state=None, estimator=RandomForestClassifier(5)).fit(*data)
+    assert (np.random.get_state()[1] == before).all()
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), RandomForestClassifier(10)])
+def test_the_number_of_jobs_changes_no_bit(estimator):
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        one = model(estimator=estimator, n_jobs=1).fit(X, Y)
+        two = model(estimator=estimator, n_jobs=2).fit(X, Y)
+    assert (one.probabilities_ == two.probabilities_).all()
+    assert (one.predict_proba(X) == two.predict_proba(X)).all()
+    assert one.noise_rates_ == two.noise_rates_
+
+
+def test_a_scorer_gives_the_probabilities_and_the_estimator_the_model():
+    forest = RandomForestClassifier(20, random_state=1)
+    fitted = model(estimator=LinearSVC(), scorer=forest).fit(X, Y)
+    splitter = StratifiedKFold(3, shuffle=True, random_state=0)
+    given = model(estimator=LinearSVC(), scorer=forest, cv=splitter).fit(X, Y)
+    assert (given.probabilities_ == out_of_fold_probabilities(forest, X, Y, cv=splitter)).all()
+    assert isinstance(fitted.estimator_, LinearSVC)
+    assert fitted.decision_function(X).shape == (N,)
+    assert not hasattr(fitted, "predict_proba")
+    assert not hasattr(model(estimator=LinearSVC()), "predict_log_proba")
+    assert hasattr(model(), "predict_log_proba")
+    assert model().fit(X, Y).predict_log_proba(X).shape == (N, 2)
+    assert not hasattr(model(estimator=RandomForestClassifier()), "decision_function")
+
+
+def test_precomputed_probabilities_skip_the_folds():
+    fitted = model().fit(X, Y)
+    again = model(cv="not used").fit(X, Y, probabilities=fitted.probabilities_)
+    same(again, fitted)
+    svc = model(estimator=LinearSVC()).fit(X, Y, probabilities=fitted.probabilities_)
+    assert (svc.prune_mask_ == fitted.prune_mask_).all()
+    with pytest.raises(ValueError, match="probabilities must have one value per label"):
+        model().fit(X, Y, probabilities=[0.5])
+
+
+def test_known_rates_win():
+    both = model(positive_noise_rate=0.3, negative_noise_rate=0.1).fit(X, Y)
+    expected = NoiseRates.from_noise_rates(0.3, 0.1, Y.mean())
+    for name in ("positive_noise_rate", "negative_noise_rate", "positive_label_error_rate"):
+        assert getattr(both.noise_rates_, name) == getattr(expected, name)
+    assert (both.noise_rates_.n_positive, both.noise_rates_.n_negative) == (Y.sum(), N - Y.sum())
+    assert both.noise_rates_.counts is None
+    mask = prune_labels(Y, both.probabilities_, expected).mask
+    assert (both.prune_mask_ == mask).all()
+    weight = correction_weights(Y[~mask], expected)
+    final = LogisticRegression(max_iter=1000).fit(X[~mask], Y[~mask], sample_weight=weight)
+    assert (both.estimator_.coef_ == final.coef_).all()
+    one = model(positive_noise_rate=0.2).fit(X, Y).noise_rates_
+    estimated = model().fit(X, Y).noise_rates_
+    assert one.positive_noise_rate == 0.2
+    assert one.negative_noise_rate == estimated.negative_noise_rate
+    assert one.counts == estimated.counts
+
+
+def test_positive_unlabeled_learning_prunes_no_positive_label():
+    labels = flip_labels(TRUTH, positive_noise_rate=0.5, negative_noise_rate=0, random_state=0)
+    fitted = model(negative_noise_rate=0).fit(X, labels)
+    assert fitted.noise_rates_.positive_label_error_rate == 0
+    assert not fitted.prune_mask_[labels == 1].any()
+    assert fitted.prune_mask_.any()
+    assert fitted.noise_rates_.positive_noise_rate == pytest.approx(0.5, abs=0.08)
+    assert fitted.score(X, TRUTH) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"positive_noise_rate": -0.1}, r"positive_noise_rate must lie in \[0, 1\), got -0.1"),
+        ({"negative_noise_rate": 1.0}, r"negative_noise_rate must lie in \[0, 1\), got 1"),
+        ({"positive_noise_rate": np.nan}, "positive_noise_rate must lie in .* got nan"),
+        ({"positive_noise_rate": "0.1"}, "positive_noise_rate must be a number"),
+        (
+            {"positive_noise_rate": 0.62, "negative_noise_rate": 0.45},
+            r"must be below 1, got 0.62 \+ 0.45 = 1.07",
+        ),
+        ({"negative_noise_rate": 0.9}, "negative_noise_rate must not exceed the share of positive"),
+        ({"positive_noise_rate": 0.9}, "positive_noise_rate must not exceed the share of negative"),
+        ({"noise_estimator": "magic"}, "noise_estimator.* must be a str among .* or a callable"),
+        ({"rounds": 0}, "'rounds' parameter .* must be an int in the range"),
+        ({"rounds": 2}, "rounds must be 1, got 2"),
+        ({"cv": 1}, "cv must be at least 2 folds"),
+        ({"cv": 300}, "cv=300 needs at least 300 rows of each class"),
+        ({"n_jobs": "two"}, "'n_jobs' parameter .* must be"),
+        ({"pos_label": 7}, "pos_label must be one of"),
+        ({"estimator": LinearSVC()}, "estimator must have predict_proba, got LinearSVC"),
+        ({"scorer": LinearSVC()}, "scorer must have predict_proba, got LinearSVC"),
+    ],
+)
+def test_parameters_that_cannot_work_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        model(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1] * N, "y must hold two classes, got one class only"),
+        (np.arange(N) % 3, "Only binary classification is supported.*OneVsRestClassifier"),
+        (np.linspace(0, 1, N), "y must hold two classes, got continuous"),
+        (np.where(Y, 1.0, np.nan), "y must not be missing; row"),
+        (np.where(Y, "a", None), "y must not be missing"),
+        ([pd.NA, *Y[1:]], "y must not be missing; row 0"),
+        (Y[:10], "inconsistent numbers of samples"),
+        (np.column_stack([Y, Y]), "y must be one-dimensional"),
+    ],
+)
+def test_bad_labels_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        model().fit(X, labels)
+
+
+def test_a_column_of_labels_is_flattened_with_a_warning():
+    with pytest.warns(DataConversionWarning):
+        fitted = model().fit(X, Y[:, None])
+    same(fitted, model().fit(X, Y))
+
+
+@pytest.mark.filterwarnings("ignore::rankprune.exceptions.NoiseRatesClippedWarning")
+@pytest.mark.parametrize("kind", ["constant", "anti-informative", "random"])
+@pytest.mark.parametrize("known", [{}, {"negative_noise_rate": 0.0}])
+def test_scores_that_say_nothing_prune_nothing(kind, known):
+    scores = {
+        "constant": np.full(N, 0.5),
+        "anti-informative": np.where(Y == 1, 0.2, 0.8),
+        "random": np.random.default_rng(1).permutation(np.linspace(0.4, 0.6, N)),
+    }[kind]
+    with pytest.warns(UninformativeProbabilitiesWarning, match="do not tell the labels apart"):
+        fitted = model(**known).fit(X, Y, probabilities=scores)
+    rates = fitted.noise_rates_
+    assert not rates.reliable
+    assert not fitted.prune_mask_.any()
+    assert np.isfinite([rates.positive_noise_rate, rates.negative_noise_rate]).all()
+    assert rates.positive_noise_rate + rates.negative_noise_rate < 1
+    plain_fit = LogisticRegression(max_iter=1000).fit(X, Y)
+    assert (fitted.estimator_.coef_ == plain_fit.coef_).all()
+
+
+def test_known_rates_prune_even_so_with_a_warning():
+    with pytest.warns(UninformativeProbabilitiesWarning, match="known rates would prune almost"):
+        fitted = model(positive_noise_rate=0.3, negative_noise_rate=0.1).fit(
+            X, Y, probabilities=np.full(N, 0.5)
+        )
+    assert fitted.prune_mask_.any()
+    assert fitted.noise_rates_.reliable
+
+
+def test_clean_labels_and_perfect_scores_prune_nothing():
+    fitted = model().fit(X, TRUTH, probabilities=TRUTH.astype(float))
+    assert not fitted.prune_mask_.any()
+    expected = LogisticRegression(max_iter=1000).fit(X, TRUTH)
+    assert (fitted.estimator_.coef_ == expected.coef_).all()
+
+
+def test_weights_reach_the_folds_the_counts_and_the_final_fit():
+    weight = np.random.default_rng(0).integers(0, 4, N) / 2
+    splitter = StratifiedKFold(3, shuffle=True, random_state=5)
+    fitted = model(cv=splitter).fit(X, Y, weight)
+    base = LogisticRegression(max_iter=1000)
+    scores = out_of_fold_probabilities(base, X, Y, cv=splitter, sample_weight=weight)
+    rates = estimate_noise_rates(Y, scores, sample_weight=weight)
+    pruning = prune_labels(Y, scores, rates, sample_weight=weight)
+    assert (fitted.probabilities_ == scores).all()
+    assert fitted.noise_rates_ == rates
+    assert (fitted.prune_mask_ == pruning.mask).all()
+    left = pruning.sample_weight * correction_weights(Y, rates)
+    keep = left > 0
+    expected = base.fit(X[keep], Y[keep], sample_weight=left[keep])
+    assert fitted.estimator_.coef_ == pytest.approx(expected.coef_, abs=1e-12)
+    assert not fitted.prune_mask_[weight == 0].any()
+
+
+def test_rows_of_weight_zero_equal_no_rows():
+    weight = np.ones(N)
+    weight[500:] = 0
+    one = model().fit(X, Y, weight)
+    other = model().fit(X[:500], Y[:500], np.ones(500))
+    assert one.noise_rates_ == other.noise_rates_
+    assert (one.prune_mask_[:500] == other.prune_mask_).all()
+    assert one.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=1e-9)
+
+
+def test_trusted_rows_are_kept_at_weight_one_and_left_out_of_the_rates():
+    trusted = np.zeros(N, dtype=bool)
+    wrong = np.flatnonzero(Y != TRUTH)
+    settled = Y.copy()
+    settled[wrong[:40]] = TRUTH[wrong[:40]]
+    trusted[wrong[:40]] = True
+    untrusted = model().fit(X, settled)
+    scores = untrusted.probabilities_
+    fitted = model().fit(X, settled, probabilities=scores, trusted=trusted)
+    rest = ~trusted
+    rates = estimate_noise_rates(settled[rest], scores[rest])
+    assert fitted.noise_rates_ == rates
+    assert not fitted.prune_mask_[trusted].any()
+    mask = prune_labels(settled[rest], scores[rest], rates).mask
+    assert (fitted.prune_mask_[rest] == mask).all()
+    keep = ~fitted.prune_mask_
+    weight = np.where(trusted, 1.0, correction_weights(settled, rates))
+    final = LogisticRegression(max_iter=1000)
+    final.fit(X[keep], settled[keep], sample_weight=weight[keep])
+    assert (fitted.estimator_.coef_ == final.coef_).all()
+
+
+def test_a_wrong_looking_label_survives_if_trusted():
+    scores = np.where(TRUTH == 1, 0.9, 0.1)
+    assert model().fit(X, Y, probabilities=scores).prune_mask_[Y != TRUTH].all()
+    row = np.flatnonzero(Y != TRUTH)[0]
+    trusted = np.arange(N) == row
+    assert not model().fit(X, Y, probabilities=scores, trusted=trusted).prune_mask_[row]
+
+
+@pytest.mark.parametrize("trusted", [np.ones(N, dtype=bool), TRUTH == 1])
+def test_trust_must_leave_something_to_doubt(trusted):
+    with pytest.raises(ValueError, match=r"trusted must leave rows of both .* fit the estimator"):
+        model().fit(X, TRUTH, trusted=trusted)
+    with pytest.raises(ValueError, match="trusted must be a boolean array"):
+        model().fit(X, Y, trusted=np.arange(N))
+
+
+def test_known_rates_describe_the_rows_in_doubt():
+    trusted = np.zeros(N, dtype=bool)
+    trusted[np.flatnonzero(Y == 1)[:100]] = True
+    fitted = model(positive_noise_rate=0.3, negative_noise_rate=0.1).fit(X, Y, trusted=trusted)
+    assert fitted.noise_rates_.observed_prevalence == Y[~trusted].mean()
+
+
+def test_an_estimator_without_weights_warns_by_name():
+    scorer = LogisticRegression()
+    with pytest.warns(SampleWeightIgnoredWarning, match="KNeighborsClassifier takes no sample_w"):
+        fitted = model(estimator=KNeighborsClassifier(), scorer=scorer).fit(X, Y)
+    assert fitted.score(X, TRUTH) > 0.95
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_reach_the_last_step_of_a_pipeline(routing):
+    with sklearn.config_context(enable_metadata_routing=routing):
+        pipeline = make_pipeline(MinMaxScaler(), LogisticRegression())
+        fitted = model(estimator=pipeline).fit(X, Y)
+    keep = ~fitted.prune_mask_
+    weight = correction_weights(Y[keep], fitted.noise_rates_)
+    expected = make_pipeline(MinMaxScaler(), LogisticRegression())
+    expected.fit(X[keep], Y[keep], logisticregression__sample_weight=weight)
+    assert fitted.predict_proba(X) == pytest.approx(expected.predict_proba(X), abs=1e-12)
+
+
+def test_metadata_is_routed_through_a_search():
+    groups, weight = np.arange(N) // 5, np.random.default_rng(0).random(N)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = model().set_fit_request(groups=True, sample_weight=True)
+        routed.set_score_request(sample_weight=True)
+        search = GridSearchCV(routed, {"cv": [2, 3]}, cv=2)
+        search.fit(X, Y, groups=groups, sample_weight=weight)
+    expected = clone(search.best_estimator_).fit(X, Y, weight, groups=groups)
+    same(search.best_estimator_, expected)
+
+
+def test_groups_without_routing():
+    groups = np.arange(N) // 5
+    fitted = model().fit(X, Y, groups=groups)
+    assert (fitted.probabilities_ != model().fit(X, Y).probabilities_).any()
+
+
+def test_a_callable_estimates_the_rates():
+    def fixed(labels, probabilities, *, sample_weight=None):
+        return NoiseRates.from_noise_rates(0.25, 0.05, float(labels.mean()))
+
+    rates = model(noise_estimator=fixed).fit(X, Y).noise_rates_
+    assert (rates.positive_noise_rate, rates.negative_noise_rate) == (0.25, 0.05)
+
+
+class Breaks(ClassifierMixin, BaseEstimator):
+    """Raises in its second fit after a number of good ones."""
+
+    good = 0
+
+    def __init__(self, error=KeyboardInterrupt):
+        self.error = error
+
+    def fit(self, X, y, sample_weight=None):
+        Breaks.good -= 1
+        if Breaks.good < 0:
+            raise self.error("stop")
+        self.inner_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.inner_.predict_proba(X)
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+@pytest.mark.parametrize("good", [0, 1, 3])
+def test_a_fit_that_fails_leaves_the_object_unfitted(error, good):
+    breaking = model(estimator=Breaks(error))
+    Breaks.good = 4
+    breaking.fit(X, Y).predict(X)
+    Breaks.good = good
+    with pytest.raises(error):
+        breaking.fit(X, Y)
+    assert not [name for name in vars(breaking) if name.endswith("_")]
+    with pytest.raises(NotFittedError):
+        breaking.predict(X)
+
+
+def test_rates_that_contradict_the_labels_warn_and_still_fit():
+    rng = np.random.default_rng(0)
+    labels = (np.arange(400) < 40).astype(int)
+    # Positives score higher by rank, but the top is crowded by negatives.
+    scores = np.where(labels == 1, 0.6, 0.1 * rng.random(400))
+    scores[100:] = np.where(np.arange(300) < 200, 0.9, 0.01)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = model().fit(X[:400], labels, probabilities=scores)
+    assert any(issubclass(w.category, RankPruneWarning) for w in caught)
+    assert fitted.noise_rates_.positive_noise_rate + fitted.noise_rates_.negative_noise_rate < 1
+    assert NoiseRatesClippedWarning in {w.category for w in caught} or not (
+        fitted.noise_rates_.reliable
+    )
+
+
+def test_steps_are_logged(caplog):
+    with caplog.at_level(logging.INFO, logger="rankprune"):
+        model().fit(X, Y)
+        assert caplog.text == ""
+        model(verbose=1).fit(X, Y)
+    assert "scoring 600 rows in 3 folds" in caplog.text
+    assert "of 600 rows: NoiseRates(positive_noise_rate=" in caplog.text
+
+
+def test_it_shows_as_html():
+    html = model(estimator=RandomForestClassifier())._repr_html_()
+    assert "RankPruningClassifier" in html
+    assert "RandomForestClassifier" in html
+    assert "RankPruningClassifier" in model().fit(X, Y)._repr_html_()
+
+
+def test_tags_follow_the_estimator():
+    tags = model(estimator=RandomForestClassifier()).__sklearn_tags__()
+    assert tags.input_tags.allow_nan
+    assert not tags.classifier_tags.multi_class
+    assert not model().__sklearn_tags__().input_tags.allow_nan
