@@ -1,0 +1,71 @@
+# Every target does its own set-up: it needs Python 3.11 or later and make, nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint format types bench mutation test-wheel test-oldest clean
+
+demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
+	$(BIN)/rankprune demo
+
+test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
+	$(BIN)/python -m pytest -q --cov=rankprune --cov-branch --cov-report=
+	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
+	$(BIN)/coverage report --fail-under=95
+
+lint: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: .venv/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: .venv/.test
+	$(BIN)/mypy
+
+bench: .venv/.bench  ## speed and memory as ratios, in one process on the same arrays
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
+
+mutation: .venv-mutation/.ready  ## change the core in two thousand ways; tests must notice
+	PATH="$(CURDIR)/.venv-mutation/bin:$$PATH" .venv-mutation/bin/python tools/mutation.py
+
+test-wheel: .venv/.test  ## build the wheel and test what it installs
+	rm -rf dist .venv-wheel
+	$(BIN)/python $(PIP_INSTALL) build
+	$(BIN)/python -m build --outdir dist . > dist.log 2>&1 || { cat dist.log; exit 1; }
+	rm -f dist.log
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python $(PIP_INSTALL) dist/*.whl
+	cd .venv-wheel && bin/python ../tools/base_install.py
+	.venv-wheel/bin/python $(PIP_INSTALL) "$$(ls dist/*.whl)[test]"
+	.venv-wheel/bin/python -m pytest -q tests
+
+test-oldest:  ## the oldest NumPy, SciPy and scikit-learn that are supported
+	rm -rf .venv-oldest
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python $(PIP_INSTALL) -c tools/oldest.txt -e '.[test]'
+	.venv-oldest/bin/python -m pytest -q tests
+
+clean:
+	rm -rf .venv .venv-* dist build mutants .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: .venv/bin/python pyproject.toml
+	$(BIN)/python $(PIP_INSTALL) -e '.[cli]'
+	touch $@
+
+.venv/.test: .venv/bin/python pyproject.toml
+	$(BIN)/python $(PIP_INSTALL) -e '.[test]'
+	touch $@
+
+.venv/.bench: .venv/bin/python pyproject.toml
+	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'
+	touch $@
+
+.venv-mutation/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-mutation
+	.venv-mutation/bin/python $(PIP_INSTALL) -e '.[test]' -r tools/mutation.txt
+	touch $@

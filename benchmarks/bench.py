@@ -1,0 +1,212 @@
+"""Speed and memory as ratios, measured in one process on the same arrays.
+
+    python benchmarks/bench.py                      all tables
+    python benchmarks/bench.py --rows 100000 1000000
+
+Times are CPU seconds, the best of several runs. The unit is one ``np.partition`` of the same
+probabilities at their median. Memory is the peak beyond the input, mask included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+from collections.abc import Callable
+from importlib.metadata import version
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+from rankprune import (
+    RankPruningClassifier,
+    correction_weights,
+    estimate_noise_rates,
+    flip_labels,
+    prune_labels,
+)
+
+try:
+    from cleanlab.filter import find_label_issues
+except ImportError:
+    find_label_issues = None
+
+
+def simulate(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels with rho1 = .3 and rho0 = .1, and scores that overlap."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(n_rows) < 0.3
+    labels = np.where(truth, rng.random(n_rows) >= 0.3, rng.random(n_rows) < 0.1)
+    return labels, np.where(truth, rng.beta(5, 2, n_rows), rng.beta(2, 5, n_rows))
+
+
+def ours(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Rates and mask through the public functions, checks of the input included."""
+    rates = estimate_noise_rates(labels, probabilities)
+    return prune_labels(labels, probabilities, rates).mask
+
+
+def plain(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Algorithm 1 as a reader of the paper would write it with NumPy, without any check."""
+    s = labels == 1
+    positives, negatives = probabilities[s], probabilities[~s]
+    lower, upper = positives.mean(), negatives.mean()
+    above, below = probabilities >= lower, probabilities <= upper
+    rho1, rho0 = np.mean(~s[above]), np.mean(s[below])
+    p_s1 = s.mean()
+    pi1 = rho0 / p_s1 * (1 - p_s1 - rho1) / (1 - rho1 - rho0)
+    pi0 = rho1 / (1 - p_s1) * (p_s1 - rho0) / (1 - rho1 - rho0)
+    k1, k0 = round(pi1 * len(positives)), round(pi0 * len(negatives))
+    mask = np.zeros(len(s), dtype=bool)
+    if k1:
+        cutoff = np.partition(positives, k1 - 1)[k1 - 1]
+        mask |= s & (probabilities < cutoff)
+        mask[np.flatnonzero(s & (probabilities == cutoff))[: k1 - mask.sum()]] = True
+    n_marked = mask.sum()
+    if k0:
+        cutoff = np.partition(negatives, -k0)[-k0]
+        mask |= ~s & (probabilities > cutoff)
+        more = k0 - (mask.sum() - n_marked)
+        mask[np.flatnonzero(~s & (probabilities == cutoff))[:more]] = True
+    return mask
+
+
+def cleanlab(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """The same question put to cleanlab, which wants a column for each class."""
+    return find_label_issues(labels, np.column_stack([1 - probabilities, probabilities]), n_jobs=1)
+
+
+def seconds(call: Callable[[], object], repeats: int) -> float:
+    """CPU time of the best run."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        call()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def bytes_a_row(call: Callable[[], object], n_rows: int) -> float:
+    """Peak of what is allocated, as NumPy reports it."""
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / n_rows
+
+
+def compare_sizes(sizes: list[int]) -> None:
+    """Rates and mask against np.partition, plain NumPy and cleanlab."""
+    print("\n## Rates and mask, in units of one np.partition of the probabilities\n")
+    print(
+        "| rows | labels | np.partition, ms | rankprune | plain NumPy | cleanlab "
+        "| bytes a row: rankprune | plain NumPy | cleanlab |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for n_rows in sizes:
+        labels, p = simulate(n_rows)
+        unit = seconds(lambda p=p: np.partition(p, len(p) // 2), 7)
+        for dtype in (np.int8, np.int64):
+            s = labels.astype(dtype)
+            cells = [
+                f"{seconds(lambda f=f, s=s, p=p: f(s, p), 5) / unit:.2f}" for f in (ours, plain)
+            ]
+            memory = [
+                f"{bytes_a_row(lambda f=f, s=s, p=p: f(s, p), n_rows):.1f}" for f in (ours, plain)
+            ]
+            if find_label_issues is None or dtype is np.int8:
+                cells.append("")
+                memory.append("")
+            else:
+                cells.append(f"{seconds(lambda s=s, p=p: cleanlab(s, p), 1) / unit:.0f}")
+                memory.append(f"{bytes_a_row(lambda s=s, p=p: cleanlab(s, p), n_rows):.0f}")
+            print(
+                f"| {n_rows:,} | {np.dtype(dtype)} | {1000 * unit:.1f} | "
+                + " | ".join(cells + memory)
+                + " |",
+                flush=True,
+            )
+
+
+def compare_distributions(n_rows: int) -> None:
+    """The same on scores that are hard to rank; every mask is compared with the plain one."""
+    print(f"\n## Other distributions, {n_rows:,} rows\n")
+    print("| scores | np.partition, ms | rankprune | plain NumPy | bytes a row | masks |")
+    print("|---|---|---|---|---|---|")
+    labels, p = simulate(n_rows)
+    for name, scores in {
+        "spread": p,
+        "float32": p.astype(np.float32),
+        "101 values": np.round(p, 2),
+        "all within 1e-9": 0.5 + p * 1e-9,
+        "skewed towards 0": p**12,
+        "skewed towards 1": 1 - (1 - p) ** 12,
+    }.items():
+        unit = seconds(lambda x=scores: np.partition(x, len(x) // 2), 5)
+        equal = np.array_equal(ours(labels, scores), plain(labels, scores.astype(np.float64)))
+        cells = [seconds(lambda f=f, x=scores: f(labels, x), 3) / unit for f in (ours, plain)]
+        memory = bytes_a_row(lambda x=scores: ours(labels, x), n_rows)
+        print(
+            f"| {name} | {1000 * unit:.1f} | {cells[0]:.2f} | {cells[1]:.2f} | {memory:.1f} | "
+            f"{'identical' if equal else 'DIFFERENT'} |",
+            flush=True,
+        )
+
+
+def classifier_overhead(n_rows: int = 60_000, n_features: int = 100) -> None:
+    """Fit of the classifier against its K + 1 bare fits with the same folds and rows."""
+    X, truth = make_classification(n_rows, n_features, n_informative=10, random_state=0)
+    y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+    base = LogisticRegression(max_iter=1000)
+    splits = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    model = RankPruningClassifier(base, cv=splits, random_state=0)
+    keep = np.flatnonzero(~model.fit(X, y).prune_mask_)
+    weights = correction_weights(y[keep], model.noise_rates_)
+    copied = [(X[train], y[train], X[test]) for train, test in splits]
+    X_kept, y_kept = X[keep], y[keep]
+
+    def fits() -> None:
+        for X_train, y_train, X_test in copied:
+            clone(base).fit(X_train, y_train).predict_proba(X_test)
+        clone(base).fit(X_kept, y_kept, sample_weight=weights)
+
+    def fits_and_copies() -> None:
+        for train, test in splits:
+            clone(base).fit(X[train], y[train]).predict_proba(X[test])
+        clone(base).fit(X[keep], y[keep], sample_weight=weights)
+
+    calls = [lambda: clone(base).fit(X, y), fits, fits_and_copies, lambda: model.fit(X, y)]
+    best = [np.inf] * 4
+    for _ in range(9):  # in turn, so that all meet the same machine
+        best = [min(b, seconds(call, 1)) for b, call in zip(best, calls, strict=True)]
+    single, bare, with_copies, whole = best
+    print(f"\n## The classifier, logistic regression, {n_rows:,} rows, {n_features} features\n")
+    print("| | in units of one plain fit |")
+    print("|---|---|")
+    print("| one fit to all rows | 1.00 |")
+    print(f"| 3 + 1 fits alone | {bare / single:.2f} |")
+    print(f"| the same with copies of the rows of each fold | {with_copies / single:.2f} |")
+    print(f"| RankPruningClassifier.fit | {whole / single:.2f} |")
+    print(f"\nOverhead beyond the fits: {whole / bare - 1:.1%}; ", end="")
+    print(f"beyond the fits and the copies: {whole / with_copies - 1:.1%}")
+
+
+def main() -> None:
+    """Print every table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[10**5, 10**6, 10**7])
+    sizes = parser.parse_args().rows
+    packages = ["numpy", "scikit-learn"] + (["cleanlab"] if find_label_issues else [])
+    print(", ".join(f"{name} {version(name)}" for name in packages))
+    if find_label_issues is None:
+        print("cleanlab is not installed: its columns stay empty")
+    compare_sizes(sizes)
+    compare_distributions(max(sizes))
+    classifier_overhead()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Imports point down only: read from the import statements, checked against the table."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "rankprune"
+
+# A module may import from lower layers, and inside its own package.
+LAYERS = {
+    "exceptions": 0,
+    "core": 0,
+    "_fitting": 1,
+    "probabilities": 2,
+    "classifier": 3,
+    "demo": 7,
+    "cli": 8,
+    "__main__": 9,
+}
+# What the core may import from outside.
+CORE_MAY = {"numpy", "scipy"}
+# Packages that are no base dependency: imported by these files alone.
+EXTRAS = {"click": {"cli.py"}}
+BASE = {"numpy", "scipy", "sklearn"}
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def imports(path):
+    """Yield every module that a file imports, at the top or inside a function."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: write imports in full"
+            yield node.module
+
+
+def layer_of(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def test_every_module_has_a_layer():
+    assert {layer_of(path) for path in FILES} - {"__init__"} == set(LAYERS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_down(path):
+    mine = layer_of(path)
+    if mine == "__init__":
+        return  # loads everything, but only when asked for a name
+    for module in imports(path):
+        if not module.startswith("rankprune."):
+            continue
+        theirs = module.split(".")[1]
+        if theirs == mine or (mine == "core" and theirs == "exceptions"):
+            continue
+        assert LAYERS[theirs] < LAYERS[mine], f"{path.name} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_outside_packages_are_imported_where_they_belong(path):
+    import sys
+
+    for module in imports(path):
+        package = module.split(".")[0]
+        if package in sys.stdlib_module_names or package == "rankprune":
+            continue
+        if package in EXTRAS:
+            assert path.name in EXTRAS[package]
+        elif layer_of(path) in ("core", "exceptions"):
+            assert package in CORE_MAY, f"{path.name} imports {package}"
+        else:
+            assert package in BASE, f"{path.name} imports {package}"

@@ -1,0 +1,88 @@
+"""The package itself: lazy names, a version, types, and a command line that starts at once."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import rankprune
+from rankprune.cli import cli
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_public_names_load_on_first_use():
+    for name in rankprune.__all__:
+        assert getattr(rankprune, name).__name__ == name
+        assert name in dir(rankprune)
+    with pytest.raises(AttributeError, match="module 'rankprune' has no attribute 'nonsense'"):
+        _ = rankprune.nonsense
+
+
+def test_importing_the_package_and_asking_for_help_load_nothing_heavy():
+    heavy = "[m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules]"
+    assert run(f"import sys, rankprune; assert not {heavy}").returncode == 0
+    code = f"""
+import sys
+from click.testing import CliRunner
+from rankprune.cli import cli
+assert CliRunner().invoke(cli, ["--help"]).exit_code == 0
+assert not {heavy}, {heavy}
+"""
+    result = run(code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_core_needs_no_scikit_learn():
+    code = "import sys; sys.modules['sklearn'] = None; from rankprune import estimate_noise_rates"
+    assert run(code).returncode == 0
+
+
+def test_a_missing_extra_is_named():
+    code = "import sys; sys.modules['click'] = None; from rankprune.__main__ import main; main()"
+    result = run(code)
+    assert result.returncode == 1
+    assert result.stderr.strip().endswith("pip install 'rankprune[cli]'")
+
+
+def test_another_missing_module_is_not_hidden():
+    code = "import sys; sys.modules['rankprune.cli'] = None; from rankprune.__main__ import main"
+    assert "ModuleNotFoundError" in run(code + "; main()").stderr
+
+
+def test_versions_agree():
+    assert version("rankprune") == rankprune.__version__
+    cited = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
+    assert cited == rankprune.__version__
+    result = CliRunner().invoke(cli, ["--version"])
+    assert result.output == f"rankprune, version {rankprune.__version__}\n"
+
+
+def test_the_package_is_typed():
+    assert Path(rankprune.__file__).with_name("py.typed").exists()
+
+
+def test_the_demo_prints_what_it_found():
+    result = CliRunner().invoke(cli, ["demo"])
+    assert result.exit_code == 0, result.output
+    assert "1257 rows, 315 labels flipped on purpose" in result.output
+    assert re.search(r"odd, labeled even +40\.0% +4\d\.\d%", result.output)
+    noisy, pruned, clean = map(float, re.findall(r"0\.\d{3}", result.output)[-3:])
+    assert noisy < pruned <= clean
+    other = CliRunner().invoke(cli, ["demo", "--seed", "1"])
+    assert other.output != result.output
+
+
+def test_it_runs_as_a_module():
+    result = subprocess.run(
+        [sys.executable, "-m", "rankprune", "--help"], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.startswith("Usage: rankprune")

@@ -1,0 +1,28 @@
+"""The README's example runs as it stands, and does what the README says."""
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_the_example_runs(capsys):
+    code = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    scope = {}
+    exec(compile(code, str(README), "exec"), scope)
+    printed = capsys.readouterr().out
+    assert printed.startswith("NoiseRates(positive_noise_rate=")
+    wrong = scope["y"] != scope["truth"]
+    suspects = scope["rank_suspects"](
+        scope["y"], scope["model"].probabilities_, scope["model"].noise_rates_
+    ).rows
+    assert wrong[suspects[:10]].mean() >= 0.8
+    assert wrong[suspects].mean() > 3 * wrong.mean()
+    assert scope["model"].score(scope["X"], scope["truth"]) > 0.93
+
+
+def test_the_table_names_functions_that_exist():
+    import rankprune
+
+    for name in re.findall(r"\| `(\w+)[.(]", README.read_text(encoding="utf-8")):
+        assert name in rankprune.__all__

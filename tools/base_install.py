@@ -1,0 +1,20 @@
+"""The package imports and fits where nothing but its base dependencies is installed."""
+
+import importlib.util
+
+import numpy as np
+
+import rankprune
+
+for extra in ("click", "matplotlib", "numba", "pandas", "torch", "pyspark", "pytest"):
+    assert importlib.util.find_spec(extra) is None, f"{extra} is installed"
+
+rng = np.random.default_rng(0)
+truth = np.arange(300) % 2
+X = rng.normal(size=(300, 2)) + 3 * truth[:, None]
+labels = rankprune.flip_labels(
+    truth, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0
+)
+model = rankprune.RankPruningClassifier(random_state=0).fit(X, labels)
+assert model.score(X, truth) > 0.9
+print(f"rankprune {rankprune.__version__} imports and fits without any extra")
