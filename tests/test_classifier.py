@@ -444,6 +444,15 @@ def test_an_estimator_without_weights_warns_by_name():
     with pytest.warns(SampleWeightIgnoredWarning, match="KNeighborsClassifier takes no sample_w"):
         fitted = model(estimator=KNeighborsClassifier(), scorer=scorer).fit(X, Y)
     assert fitted.score(X, TRUTH) > 0.95
+    weight = np.random.default_rng(0).random(N)
+    for parameters, n_warnings in (
+        ({"estimator": KNeighborsClassifier()}, 1),
+        ({"scorer": KNeighborsClassifier()}, 1),
+        ({"estimator": KNeighborsClassifier(), "scorer": KNeighborsClassifier()}, 2),
+    ):
+        with pytest.warns(SampleWeightIgnoredWarning) as warned:
+            model(**parameters).fit(X, Y, weight)
+        assert len(warned) == n_warnings
 
 
 @pytest.mark.parametrize("routing", [False, True])

@@ -310,6 +310,8 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return validate_probabilities(probabilities, len(labels.is_positive))
         scorer = self._base() if self.scorer is None else self.scorer
         check_predicts_probabilities(scorer, "estimator" if self.scorer is None else "scorer")
+        if self.scorer is not None:  # the estimator itself is asked at its final fit
+            warn_if_weights_are_lost(scorer, weight)
         splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
         self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
         return score_folds(scorer, X, labels, splits, weight, self.n_jobs, draw_seed(generator))

@@ -81,6 +81,7 @@ def out_of_fold_probabilities(
     X, y, groups = indexable(X, y, groups)
     labels, weight = validate_weighted_labels(y, sample_weight, pos_label=pos_label, name="y")
     check_predicts_probabilities(estimator, "estimator")
+    warn_if_weights_are_lost(estimator, weight)
     generator = private_random_state(random_state)
     splits = make_splits(cv, X, labels, groups, weight, draw_seed(generator))
     return score_folds(estimator, X, labels, splits, weight, n_jobs, draw_seed(generator))
@@ -132,7 +133,6 @@ def score_folds(
     seed: int,
 ) -> NDArray[np.float64]:
     """Return the probability of the positive label for the test rows of every split."""
-    warn_if_weights_are_lost(estimator, sample_weight)
     y = labels_to_fit(labels)
     positive = y[labels.is_positive.argmax()]
     scores = Parallel(n_jobs=n_jobs)(

@@ -1,0 +1,46 @@
+"""What the documentation names exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import rankprune
+from rankprune import core
+
+ROOT = Path(__file__).parents[1]
+TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+MAP = (ROOT / "docs" / "paper_map.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(?:[\w/.]*::)?(test_\w+)`", MAP))))
+def test_the_paper_map_names_tests_that_exist(name):
+    assert f"def {name}(" in TESTS
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:tests|core)/[\w/]+\.py)", MAP))))
+def test_the_paper_map_names_files_that_exist(path):
+    assert (ROOT / path).exists() or (ROOT / "src" / "rankprune" / path).exists()
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`core\.(\w+)`", MAP))))
+def test_the_paper_map_names_functions_that_exist(name):
+    assert name in core.__all__
+
+
+@pytest.mark.parametrize("field", sorted(set(re.findall(r"`NoiseRates\.(\w+)`", MAP))))
+def test_the_paper_map_names_fields_that_exist(field):
+    assert field in rankprune.NoiseRates.__dataclass_fields__ or hasattr(
+        rankprune.NoiseRates, field
+    )
+
+
+def test_every_public_name_has_an_example():
+    for module in (rankprune, core):
+        for name in module.__all__:
+            found = getattr(module, name)
+            if callable(found) and not isinstance(found, type):
+                doc = found.__doc__
+                assert "Parameters" in doc or "Examples" in doc, name
+    for name in rankprune.__all__:
+        assert ">>>" in getattr(rankprune, name).__doc__, name
