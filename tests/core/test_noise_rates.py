@@ -197,12 +197,22 @@ def test_representations_are_readable():
     assert repr(estimated(n_positive=1234567.0)).endswith("n_positive=1234567, n_negative=12)")
     assert repr(estimated(reliable=False)).endswith("n_negative=12, reliable=False)")
     assert "counts" not in repr(NoiseRates.from_noise_rates(0.1, 0.1, 0.5))
-    html = estimated()._repr_html_()
-    assert "<caption>Noise rates</caption>" in html
-    expected = ["20.0%", "10.0%", "10.0%", "20.0%", "40.0%", "43.0%"]
-    assert [cell.split("<")[0] for cell in html.split("text-align:right'>")[1:]] == expected
-    assert "true positives labeled negative" in html
-    assert "(not reliable)" in estimated(reliable=False)._repr_html_()
+    expected = {
+        "true positives labeled negative": "20.0%",
+        "true negatives labeled positive": "10.0%",
+        "positive labels that are wrong": "10.0%",
+        "negative labels that are wrong": "20.0%",
+        "positive labels among all": "40.0%",
+        "true positives among all": "43.0%",
+    }
+    rows = "".join(
+        f"<tr><td>{name}</td><td style='text-align:right'>{share}</td></tr>"
+        for name, share in expected.items()
+    )
+    for reliable, title in ((True, "Noise rates"), (False, "Noise rates (not reliable)")):
+        assert estimated(reliable=reliable)._repr_html_() == (
+            f"<table><caption>{title}</caption><tbody>{rows}</tbody></table>"
+        )
 
 
 def test_a_dictionary_survives_json():

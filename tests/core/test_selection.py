@@ -40,6 +40,16 @@ def test_every_rank_equals_that_of_a_sort(name, label, monkeypatch):
         assert found.n_equal == (ordered == found.value).sum()
 
 
+def test_ranks_among_thousands_of_values_in_one_bin():
+    rng = np.random.default_rng(1)
+    p = 0.5 + rng.random(4000) * 1e-9
+    s = np.ones(4000, dtype=bool)
+    histogram = ScoreHistogram().update(s, p)
+    ordered = np.sort(p)
+    for rank in (1, 2, 500, 1999, 2000, 3999, 4000):
+        assert value_of_rank(s, p, histogram, True, rank).value == ordered[rank - 1]
+
+
 def test_finer_bins_are_cut_until_few_values_need_copying(monkeypatch):
     copied = []
     original = np.partition
