@@ -2,7 +2,6 @@
 
 import logging
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -34,7 +33,6 @@ from rankprune import (
 )
 from rankprune.exceptions import (
     NoiseRatesClippedWarning,
-    RankPruneWarning,
     SampleWeightIgnoredWarning,
     UninformativeProbabilitiesWarning,
 )
@@ -202,6 +200,18 @@ def test_fitting_twice_is_fitting_once_and_what_was_passed_is_left_alone():
     assert scorer.random_state is None
 
 
+def test_splitters_inside_the_estimator_are_seeded_too():
+    search = GridSearchCV(
+        RandomForestClassifier(3), {"max_depth": [2, 3]}, cv=StratifiedKFold(2, shuffle=True)
+    )
+    before = np.random.get_state()[1].copy()
+    one, two = (model(estimator=search).fit(X, Y) for _ in range(2))
+    assert (one.probabilities_ == two.probabilities_).all()
+    assert (one.predict_proba(X) == two.predict_proba(X)).all()
+    assert (np.random.get_state()[1] == before).all()
+    assert search.cv.random_state is None
+
+
 def test_read_only_arrays_and_nothing_global():
     data = [X.copy(), Y.copy(), np.ones(N)]
     for array in data:
@@ -244,6 +254,10 @@ def test_precomputed_probabilities_skip_the_folds():
     same(again, fitted)
     svc = model(estimator=LinearSVC()).fit(X, Y, probabilities=fitted.probabilities_)
     assert (svc.prune_mask_ == fitted.prune_mask_).all()
+    scores = np.where(TRUTH == 1, 0.9, 0.1)
+    mine = model().fit(X, Y, probabilities=scores)
+    scores[:] = 0
+    assert mine.probabilities_.max() == 0.9
     with pytest.raises(ValueError, match="probabilities must have one value per label"):
         model().fit(X, Y, probabilities=[0.5])
 
@@ -299,6 +313,8 @@ def test_positive_unlabeled_learning_prunes_no_positive_label():
         ({"pos_label": 7}, "pos_label must be one of"),
         ({"estimator": LinearSVC()}, "estimator must have predict_proba, got LinearSVC"),
         ({"scorer": LinearSVC()}, "scorer must have predict_proba, got LinearSVC"),
+        ({"estimator": LinearRegression()}, "estimator must be a classifier, got LinearRegression"),
+        ({"random_state": "a"}, "'random_state' parameter"),
     ],
 )
 def test_parameters_that_cannot_work_are_refused(parameters, message):
@@ -315,7 +331,7 @@ def test_parameters_that_cannot_work_are_refused(parameters, message):
         (np.where(Y, 1.0, np.nan), "y must not be missing; row"),
         (np.where(Y, "a", None), "y must not be missing"),
         ([pd.NA, *Y[1:]], "y must not be missing; row 0"),
-        (Y[:10], "inconsistent numbers of samples"),
+        (Y[:10], "y must have one value per row of X, got 10 for 600 rows"),
         (np.column_stack([Y, Y]), "y must be one-dimensional"),
     ],
 )
@@ -330,7 +346,6 @@ def test_a_column_of_labels_is_flattened_with_a_warning():
     same(fitted, model().fit(X, Y))
 
 
-@pytest.mark.filterwarnings("ignore::rankprune.exceptions.NoiseRatesClippedWarning")
 @pytest.mark.parametrize("kind", ["constant", "anti-informative", "random"])
 @pytest.mark.parametrize("known", [{}, {"negative_noise_rate": 0.0}])
 def test_scores_that_say_nothing_prune_nothing(kind, known):
@@ -339,8 +354,10 @@ def test_scores_that_say_nothing_prune_nothing(kind, known):
         "anti-informative": np.where(Y == 1, 0.2, 0.8),
         "random": np.random.default_rng(1).permutation(np.linspace(0.4, 0.6, N)),
     }[kind]
-    with pytest.warns(UninformativeProbabilitiesWarning, match="do not tell the labels apart"):
+    with pytest.warns(UninformativeProbabilitiesWarning, match="do not tell the labels") as warned:
         fitted = model(**known).fit(X, Y, probabilities=scores)
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
     rates = fitted.noise_rates_
     assert not rates.reliable
     assert not fitted.prune_mask_.any()
@@ -478,6 +495,13 @@ def test_metadata_is_routed_through_a_search():
     same(search.best_estimator_, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint64, np.float32, "<U3"])
+def test_labels_keep_their_type(dtype):
+    fitted = model().fit(X, Y.astype(dtype))
+    assert fitted.classes_.dtype == dtype
+    assert fitted.predict(X).dtype == dtype
+
+
 def test_groups_without_routing():
     groups = np.arange(N) // 5
     fitted = model().fit(X, Y, groups=groups)
@@ -529,20 +553,18 @@ def test_a_fit_that_fails_leaves_the_object_unfitted(error, good):
         breaking.predict(X)
 
 
-def test_rates_that_contradict_the_labels_warn_and_still_fit():
-    rng = np.random.default_rng(0)
-    labels = (np.arange(400) < 40).astype(int)
-    # Positives score higher by rank, but the top is crowded by negatives.
-    scores = np.where(labels == 1, 0.6, 0.1 * rng.random(400))
-    scores[100:] = np.where(np.arange(300) < 200, 0.9, 0.01)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+@pytest.mark.filterwarnings("ignore::rankprune.exceptions.ClassAlmostEmptiedWarning")
+def test_rates_that_contradict_the_labels_warn_once_and_still_fit():
+    labels = np.repeat([1, 0], [40, 360])
+    # Positives score above most negatives, but at the very top negatives crowd.
+    scores = np.concatenate([[0.9] * 2, [0.5] * 38, [1.0] * 60, [0.1] * 300])
+    with pytest.warns(NoiseRatesClippedWarning, match="contradict the share of positive") as warned:
         fitted = model().fit(X[:400], labels, probabilities=scores)
-    assert any(issubclass(w.category, RankPruneWarning) for w in caught)
-    assert fitted.noise_rates_.positive_noise_rate + fitted.noise_rates_.negative_noise_rate < 1
-    assert NoiseRatesClippedWarning in {w.category for w in caught} or not (
-        fitted.noise_rates_.reliable
-    )
+    assert [w.category for w in warned].count(NoiseRatesClippedWarning) == 1
+    assert fitted.noise_rates_.clipped
+    # A rate that is known is not moved, and not warned about.
+    known = model(positive_noise_rate=0.1).fit(X[:400], labels, probabilities=scores)
+    assert not known.noise_rates_.clipped
 
 
 def test_steps_are_logged(caplog):

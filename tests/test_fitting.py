@@ -3,53 +3,97 @@
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.feature_selection import RFE, RFECV
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, KFold
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rankprune import RankPruningClassifier
 from rankprune._fitting import (
     accepts_sample_weight,
     copy_input_tags,
     fit_weighted,
     fresh_clone,
     private_random_state,
+    seeded_splitter,
+    warn_if_weights_are_lost,
 )
+from rankprune.exceptions import SampleWeightIgnoredWarning
 
 X, Y = make_classification(100, flip_y=0.3, random_state=0)
 WEIGHT = np.random.default_rng(0).random(100) * 3
 
 knn, logistic = KNeighborsClassifier(), LogisticRegression()
+scaled_logistic = make_pipeline(StandardScaler(), logistic)
 
 
 @pytest.mark.parametrize(
-    ("estimator", "accepts"),
+    ("estimator", "plain", "routed"),
     [
-        (logistic, True),
-        (knn, False),
-        (make_pipeline(StandardScaler(), logistic), True),
-        (make_pipeline(StandardScaler(), knn), False),
-        (make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), logistic)), True),
-        (make_pipeline(StandardScaler(), "passthrough"), False),
-        (GridSearchCV(logistic, {"C": [1]}), True),
-        (GridSearchCV(knn, {"n_neighbors": [1]}), False),
-        (VotingClassifier([("a", logistic), ("b", "drop")]), True),
-        (VotingClassifier([("a", logistic), ("b", knn)]), False),
-        (StackingClassifier([("a", logistic)]), True),
-        (CalibratedClassifierCV(logistic), True),
+        (logistic, True, True),
+        (knn, False, False),
+        (scaled_logistic, True, True),
+        (make_pipeline(StandardScaler(), knn), False, False),
+        (make_pipeline(StandardScaler(), scaled_logistic), True, True),
+        (make_pipeline(StandardScaler(), "passthrough"), False, False),
+        (GridSearchCV(logistic, {"C": [1]}), True, True),
+        (GridSearchCV(scaled_logistic, {"logisticregression__C": [1]}), True, True),
+        (GridSearchCV(knn, {"n_neighbors": [1]}), False, False),
+        (RFE(logistic), True, True),
+        (RFECV(logistic), False, True),
+        (VotingClassifier([("a", logistic), ("b", "drop")]), True, True),
+        (VotingClassifier([("a", logistic), ("b", knn)]), False, False),
+        (VotingClassifier([("a", scaled_logistic)]), False, True),
+        (StackingClassifier([("a", logistic)]), True, True),
+        (CalibratedClassifierCV(logistic), True, True),
+        (CalibratedClassifierCV(knn), False, True),
+        (BaggingClassifier(), True, True),
+        (AdaBoostClassifier(), True, False),
+        (AdaBoostClassifier(knn), False, False),
+        (OneVsRestClassifier(logistic), False, True),
+        (FixedThresholdClassifier(logistic), False, True),
+        (RankPruningClassifier(), True, True),
     ],
+    ids=repr,
 )
-def test_who_takes_weights(estimator, accepts):
-    assert accepts_sample_weight(estimator) is accepts
+def test_who_takes_weights(estimator, plain, routed):
+    assert accepts_sample_weight(estimator) is plain
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert accepts_sample_weight(estimator) is routed
 
 
 def nested():
     inner = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
-    return Pipeline([("first", StandardScaler()), ("inner", inner)])
+    return Pipeline([("first", StandardScaler()), ("skip", "passthrough"), ("inner", inner)])
+
+
+def columns():
+    scale = ColumnTransformer([("scale", StandardScaler(), slice(0, 20))])
+    return make_pipeline(scale, LogisticRegression())
+
+
+def search(scoring=None, base=LogisticRegression, name="C"):
+    return GridSearchCV(
+        base(),
+        {name: [1.0]},
+        scoring=scoring,
+        refit="roc_auc" if isinstance(scoring, list) else True,
+    )
 
 
 @pytest.mark.parametrize("routing", [False, True])
@@ -59,7 +103,12 @@ def nested():
         LogisticRegression,
         lambda: make_pipeline(StandardScaler(), LogisticRegression()),
         nested,
-        lambda: GridSearchCV(LogisticRegression(), {"C": [1.0]}),
+        columns,
+        search,
+        lambda: search("roc_auc"),
+        lambda: search(["roc_auc", "accuracy"]),
+        lambda: search(get_scorer("f1")),
+        lambda: search(base=nested, name="inner__model__C"),
         lambda: VotingClassifier([("a", LogisticRegression())], voting="soft"),
     ],
 )
@@ -71,6 +120,43 @@ def test_weights_change_the_fit_the_same_way_with_and_without_routing(make, rout
     direct = LogisticRegression().fit(scaled, Y, sample_weight=WEIGHT)
     assert fitted is estimator
     assert fitted.predict_proba(scaled) == pytest.approx(direct.predict_proba(scaled), abs=1e-6)
+    if isinstance(fitted, GridSearchCV):
+        scores = [value for key, value in fitted.cv_results_.items() if "mean_test" in key]
+        assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        VotingClassifier([("a", scaled_logistic)], voting="soft"),
+        OneVsRestClassifier(logistic),
+        FixedThresholdClassifier(logistic),
+        BaggingClassifier(n_estimators=3, random_state=0),
+        AdaBoostClassifier(n_estimators=3, random_state=0),
+        CalibratedClassifierCV(scaled_logistic),
+        RFECV(logistic, scoring="accuracy"),
+        RankPruningClassifier(),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore::rankprune.exceptions.RankPruneWarning")
+def test_any_other_meta_estimator_fits_too(estimator, routing):
+    with sklearn.config_context(enable_metadata_routing=routing):
+        fitted = fit_weighted(clone(estimator), X, Y, WEIGHT)
+    assert fitted.predict(X).shape == (100,)
+
+
+def test_a_refusal_of_the_user_is_respected_with_a_warning():
+    with sklearn.config_context(enable_metadata_routing=True):
+        refusing = LogisticRegression().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(StandardScaler(), refusing)
+        assert not accepts_sample_weight(pipeline)
+        with pytest.warns(SampleWeightIgnoredWarning, match="Pipeline takes no .*: no effect. Use"):
+            warn_if_weights_are_lost(pipeline, WEIGHT, "no effect")
+        fitted = fit_weighted(pipeline, X, Y, WEIGHT)
+    expected = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
+    assert (fitted[-1].coef_ == expected[-1].coef_).all()
 
 
 def test_a_request_the_user_made_is_left_alone():
@@ -95,6 +181,15 @@ def test_clones_are_seeded_only_where_no_seed_was_given():
     nested_forest = fresh_clone(make_pipeline(StandardScaler(), RandomForestClassifier()), 5)
     assert nested_forest[-1].random_state == 5
     assert fresh_clone(KNeighborsClassifier(), 5).get_params() == knn.get_params()
+
+
+def test_splitters_are_seeded_only_where_they_shuffle_without_a_seed():
+    assert seeded_splitter(KFold(3, shuffle=True), 5).random_state == 5
+    assert seeded_splitter(KFold(3, shuffle=True, random_state=1), 5).random_state == 1
+    assert seeded_splitter(KFold(3), 5).random_state is None
+    searching = GridSearchCV(LogisticRegression(), {"C": [1]}, cv=KFold(3, shuffle=True))
+    assert fresh_clone(searching, 5).cv.random_state == 5
+    assert searching.cv.random_state is None
 
 
 def test_a_private_generator_advances_nobody_elses():

@@ -24,6 +24,7 @@ from sklearn.svm import LinearSVC
 from rankprune import out_of_fold_probabilities
 from rankprune.exceptions import SampleWeightIgnoredWarning
 
+ROWS = np.arange(120)
 X, Y = make_classification(120, weights=[0.7], flip_y=0.1, random_state=0)
 
 
@@ -57,6 +58,13 @@ class Fixed(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         columns = np.tile([1 - self.value, self.value], (len(X), 1))
         return columns[:, ::-1] if self.reverse else columns
+
+
+class Flat(Fixed):
+    """Forgets that there are two classes."""
+
+    def predict_proba(self, X):
+        return np.full(len(X), self.value)
 
 
 @pytest.fixture
@@ -137,6 +145,11 @@ def test_weights_reach_the_folds_and_rows_of_weight_zero_are_scored_but_not_fitt
         assert sorted(weights) == sorted(weight[np.array(seen, dtype=int)])
         assert min(weights) > 0
     log.clear()
+    splitter = KFold(3, shuffle=True, random_state=0)
+    scores = out_of_fold_probabilities(Recorder(), rows, labels, cv=splitter, sample_weight=weight)
+    assert scores.tolist() == [0.0] * 30
+    assert [len(seen) for seen, _ in log] == [16, 16, 16]
+    log.clear()
     splits = list(KFold(3).split(rows))
     out_of_fold_probabilities(Recorder(), rows, labels, cv=splits, sample_weight=weight)
     assert all(min(weights) > 0 for _, weights in log)
@@ -153,6 +166,32 @@ def test_rows_of_weight_zero_change_no_other_score():
         LogisticRegression(), *more, sample_weight=weight, random_state=0
     )
     assert (one == other[:120]).all()
+
+
+def test_a_splitter_sees_only_the_rows_that_count():
+    weight = (ROWS >= 60).astype(float)
+    splitter = StratifiedKFold(3)
+    groups = ROWS // 4
+    for more in ({"cv": splitter}, {"cv": GroupKFold(3), "groups": groups}):
+        found = out_of_fold_probabilities(LogisticRegression(), X, Y, sample_weight=weight, **more)
+        if "groups" in more:
+            more["groups"] = groups[60:]
+        expected = out_of_fold_probabilities(
+            LogisticRegression(), X[60:], Y[60:], sample_weight=weight[60:], **more
+        )
+        assert (found[60:] == expected).all()
+
+
+def test_a_splitter_without_a_seed_gets_one_of_ours():
+    splitter = StratifiedKFold(3, shuffle=True)
+    before = np.random.get_state()[1].copy()
+    one = out_of_fold_probabilities(LogisticRegression(), X, Y, cv=splitter, random_state=0)
+    again = out_of_fold_probabilities(LogisticRegression(), X, Y, cv=splitter, random_state=0)
+    other = out_of_fold_probabilities(LogisticRegression(), X, Y, cv=splitter, random_state=1)
+    assert (one == again).all()
+    assert (one != other).any()
+    assert splitter.random_state is None
+    assert (np.random.get_state()[1] == before).all()
 
 
 def test_an_estimator_without_weights_warns_once():
@@ -202,7 +241,21 @@ def test_only_the_random_state_is_used_and_nothing_global_is_touched():
         ({"cv": 40}, "cv=40 needs at least 40 rows of each class; the positive class has 39. Use"),
         ({"cv": 40, "pos_label": 0}, "the negative class has 39"),
         ({"groups": Y}, "cv must leave both classes in every training set; fold 0 has only one"),
-        ({"groups": Y[:9]}, "inconsistent numbers of samples"),
+        ({"groups": Y[:9]}, "groups must have one value per row of X, got 9 for 120 rows. Check"),
+        ({"y": Y[:9]}, "y must have one value per row of X, got 9 for 120 rows"),
+        ({"X": None}, "X must hold one row per label, got None"),
+        ({"groups": Y, "cv": 3}, "cv=3 needs at least 3 groups, got 2. Use fewer folds"),
+        ({"cv": [1, 2]}, r"cv must be an int, a splitter or an iterable .* got \[1, 2\]"),
+        ({"cv": [(ROWS, ROWS[i::3]) for i in range(3)]}, "cv must keep test rows out of training"),
+        (
+            {"cv": [(ROWS + 120, ROWS)]},
+            r"from 0 to 119, .* got \[120 121 122 \.\.\. 237 238 239\]",
+        ),
+        ({"cv": [(ROWS - 1, ROWS)]}, "cv must hold row numbers from 0 to 119"),
+        ({"cv": [(ROWS + 0.5, ROWS)]}, "cv must hold row numbers from 0 to 119"),
+        ({"cv": [(np.ones(121, dtype=bool), ROWS)]}, "or masks of 120 rows"),
+        ({"random_state": "a"}, "random_state must be an int, a RandomState or None, got 'a'"),
+        ({"estimator": Flat()}, r"two columns, .* predict_proba of Flat gave shape \(60,\) for 60"),
         ({"sample_weight": -Y}, "sample_weight must be finite and not negative"),
         ({"estimator": LinearSVC()}, r"estimator must have predict_proba, got LinearSVC\(\). Wrap"),
         (

@@ -37,10 +37,12 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("core", "exceptions"):
+        return import_module(f"rankprune.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'rankprune' has no attribute {name!r}")
     return getattr(import_module(_HOMES.get(name, "rankprune.core")), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, "core", "exceptions", "__version__"]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copy
 import inspect
-import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.feature_selection import RFE, RFECV
+from sklearn.metrics import get_scorer
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from rankprune.exceptions import SampleWeightIgnoredWarning
+from rankprune.exceptions import SampleWeightIgnoredWarning, warn_caller
 
 RandomState = int | np.random.RandomState | None
 
@@ -25,7 +29,12 @@ def private_random_state(random_state: RandomState) -> np.random.RandomState:
     """Return a generator of our own: neither NumPy's global one nor the caller's is advanced."""
     if isinstance(random_state, np.random.RandomState):
         return copy.deepcopy(random_state)
-    return np.random.RandomState(random_state)
+    if random_state is None or isinstance(random_state, Integral):
+        return np.random.RandomState(random_state)
+    raise ValueError(
+        f"random_state must be an int, a RandomState or None, got {random_state!r}. Pass an int "
+        "for results that repeat."
+    )
 
 
 def draw_seed(generator: np.random.RandomState) -> int:
@@ -36,41 +45,45 @@ def draw_seed(generator: np.random.RandomState) -> int:
 def fresh_clone(estimator: Any, seed: int) -> Any:
     """Return an unfitted clone in which every ``random_state=None`` is replaced by the seed."""
     cloned = clone(estimator)
-    unseeded = {
+    parameters = cloned.get_params(deep=True)
+    replaced = {
         name: seed
-        for name, value in cloned.get_params(deep=True).items()
+        for name, value in parameters.items()
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     }
-    return cloned.set_params(**unseeded) if unseeded else cloned
+    # Splitters are no estimators: their seed is an attribute.
+    for name, value in parameters.items():
+        if hasattr(value, "split") and hasattr(value, "get_n_splits"):
+            replaced[name] = seeded_splitter(value, seed)
+    return cloned.set_params(**replaced) if replaced else cloned
+
+
+def seeded_splitter(splitter: Any, seed: int) -> Any:
+    """Return a copy of a splitter that shuffles by the seed where it had none of its own."""
+    splitter = copy.deepcopy(splitter)
+    if getattr(splitter, "shuffle", True) and getattr(splitter, "random_state", 0) is None:
+        splitter.random_state = seed
+    return splitter
 
 
 def accepts_sample_weight(estimator: Any) -> bool:
     """Return whether weights passed to ``fit`` reach the model, through pipelines and searches."""
-    if isinstance(estimator, Pipeline):
-        return accepts_sample_weight(estimator.steps[-1][1])
-    if not hasattr(estimator, "fit"):
-        return False  # a pipeline may end in "passthrough"
-    parameters = inspect.signature(estimator.fit).parameters.values()
-    if any(parameter.name == "sample_weight" for parameter in parameters):
-        return True
-    inner = _inner_estimators(estimator)
-    return (
-        bool(inner)
-        and any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-        and all(accepts_sample_weight(part) for part in inner)
-    )
+    if get_config()["enable_metadata_routing"]:
+        return _takes_routed_weights(estimator)
+    return _weight_keyword(estimator) is not None
 
 
-def warn_if_weights_are_lost(estimator: Any, sample_weight: NDArray[np.float64] | None) -> None:
+def warn_if_weights_are_lost(
+    estimator: Any, sample_weight: NDArray[np.float64] | None, consequence: str
+) -> None:
     """Warn, once, that an estimator cannot use weights that would have made a difference."""
     if sample_weight is None or accepts_sample_weight(estimator):
         return
     if sample_weight.min() < sample_weight.max():
-        warnings.warn(
-            f"{type(estimator).__name__} takes no sample_weight, so it is fitted without: the "
-            "balance of the classes is not corrected. Use an estimator whose fit takes weights.",
+        warn_caller(
+            f"{type(estimator).__name__} takes no sample_weight, so it is fitted without: "
+            f"{consequence}. Use an estimator whose fit takes weights.",
             SampleWeightIgnoredWarning,
-            stacklevel=3,
         )
 
 
@@ -79,42 +92,119 @@ def fit_weighted(estimator: Any, X: Any, y: Any, sample_weight: NDArray[np.float
     if sample_weight is None or not accepts_sample_weight(estimator):
         return estimator.fit(X, y)
     if get_config()["enable_metadata_routing"]:
-        _request_weights(estimator, True)
-    elif isinstance(estimator, Pipeline):
-        return estimator.fit(X, y, **{_weight_parameter(estimator): sample_weight})
-    return estimator.fit(X, y, sample_weight=sample_weight)
+        _request_weights(estimator)
+        return estimator.fit(X, y, sample_weight=sample_weight)
+    return estimator.fit(X, y, **{str(_weight_keyword(estimator)): sample_weight})
 
 
 def copy_input_tags(tags: Any, estimator: Any) -> Any:
     """Return the tags of a meta-estimator that takes the input its estimator takes."""
     tags.input_tags = get_tags(estimator).input_tags
+    tags.input_tags.pairwise = False  # rows are left out, but not the columns that belong to them
     return tags
 
 
-def _inner_estimators(estimator: Any) -> list[Any]:
-    if hasattr(estimator, "estimator"):
-        return [estimator.estimator]
-    return [part for _, part in getattr(estimator, "estimators", []) if part != "drop"]
-
-
-def _weight_parameter(pipeline: Pipeline) -> str:
-    name, last = pipeline.steps[-1]
-    inner = _weight_parameter(last) if isinstance(last, Pipeline) else "sample_weight"
-    return f"{name}__{inner}"
-
-
-def _request_weights(estimator: Any, wanted: bool) -> None:
-    """Answer, on our own clone, the routing question that the user left open: who gets weights."""
+def _weight_keyword(estimator: Any) -> str | None:
+    """Return the argument of ``fit`` that carries weights to the model without routing, if any."""
     if isinstance(estimator, Pipeline):
-        *earlier, (_, last) = estimator.steps
-        for _, step in earlier:
-            _request_weights(step, False)
-        _request_weights(last, wanted)
-        return
-    for part in _inner_estimators(estimator):
-        _request_weights(part, wanted)
-    # Scores inside a search stay unweighted, as they are without routing.
-    for method, answer in (("fit", wanted), ("score", False)):
-        request = getattr(estimator.get_metadata_routing(), method, None)
-        if request is not None and request.requests.get("sample_weight", answer) is None:
-            getattr(estimator, f"set_{method}_request")(sample_weight=answer)
+        name, last = estimator.steps[-1]
+        inner = _weight_keyword(last)
+        return None if inner is None else f"{name}__{inner}"
+    if not hasattr(estimator, "fit"):
+        return None  # a pipeline may end in "passthrough"
+    parts = _inner_estimators(estimator)
+    if isinstance(estimator, BaseSearchCV) or (
+        isinstance(estimator, RFE) and not isinstance(estimator, RFECV)
+    ):
+        return _weight_keyword(parts[0])
+    if "sample_weight" in _fit_parameters(estimator) or isinstance(
+        estimator, VotingClassifier | StackingClassifier
+    ):
+        plain = all(_weight_keyword(part) == "sample_weight" for part in parts)
+        return "sample_weight" if plain else None
+    return None
+
+
+def _takes_routed_weights(estimator: Any) -> bool:
+    if isinstance(estimator, Pipeline):
+        return _takes_routed_weights(estimator.steps[-1][1])
+    if not hasattr(estimator, "fit"):
+        return False
+    if not _supports_routing(estimator):
+        return False
+    if "sample_weight" in _fit_parameters(estimator):
+        return _requested(estimator, "fit") is not False
+    parts = _inner_estimators(estimator)
+    return bool(parts) and all(_takes_routed_weights(part) for part in parts)
+
+
+def _request_weights(estimator: Any) -> None:
+    """Answer, on our own clone, what the user left open: the model gets weights, nothing else.
+
+    Scores inside a search stay unweighted, as they are without routing.
+    """
+    everyone = [estimator, *estimator.get_params(deep=True).values()]
+    for part in list(everyone):
+        if hasattr(part, "scoring"):
+            if part.scoring is None and isinstance(part, BaseSearchCV):
+                part.scoring = "accuracy"  # what a classifier's own score is
+            part.scoring = _as_scorers(part.scoring)
+            everyone += part.scoring.values() if isinstance(part.scoring, dict) else [part.scoring]
+    models = {id(model) for model in _models(estimator)}
+    for part in everyone:
+        for method in ("fit", "score"):
+            ask = getattr(part, f"set_{method}_request", None)
+            if ask is not None and _requested(part, method) is None:
+                ask(sample_weight=method == "fit" and id(part) in models)
+
+
+def _models(estimator: Any) -> list[Any]:
+    """Return the estimators at the end of the way that weights take."""
+    if isinstance(estimator, Pipeline):
+        return _models(estimator.steps[-1][1])
+    parts = _inner_estimators(estimator)
+    return [estimator, *(model for part in parts for model in _models(part))]
+
+
+def _requested(part: Any, method: str) -> Any:
+    """Return a part's answer to whether it gets weights: None where it was asked and has not said.
+
+    A part that is not asked, as it takes no weights or hands them on itself, counts as True.
+    """
+    if not _supports_routing(part):
+        return True
+    routing = part.get_metadata_routing()
+    # A router that takes weights itself keeps its own request beside those of its parts.
+    request = getattr(getattr(routing, "_self_request", None) or routing, method, None)
+    return True if request is None else request.requests.get("sample_weight", True)
+
+
+def _supports_routing(part: Any) -> bool:
+    try:
+        part.get_metadata_routing()
+    except NotImplementedError:  # some of scikit-learn's own refuse any metadata then
+        return False
+    return True
+
+
+def _as_scorers(scoring: Any) -> Any:
+    """Return scorers, which can be asked to do without weights, in place of their names."""
+    if isinstance(scoring, str):
+        return get_scorer(scoring)
+    if isinstance(scoring, list | tuple | set):
+        return {name: get_scorer(name) for name in scoring}
+    return scoring
+
+
+def _inner_estimators(estimator: Any) -> list[Any]:
+    single = getattr(estimator, "estimator", None)
+    if single is not None:
+        return [single]
+    members = getattr(estimator, "estimators", None)
+    if not isinstance(members, list):
+        return []
+    return [part for _, part in members if part != "drop"]
+
+
+def _fit_parameters(estimator: Any) -> Any:
+    return inspect.signature(estimator.fit).parameters

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_regressor
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import _safe_indexing, column_or_1d, indexable
+from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -30,22 +30,23 @@ from rankprune.core import (
     NOISE_ESTIMATORS,
     NoiseRates,
     correction_weights,
-    estimate_noise_rates,
     prune_labels,
 )
 from rankprune.core._inputs import (
     BinaryLabels,
     BoolArray,
     FloatArray,
+    Inputs,
     count_true,
     validate_probabilities,
     validate_trusted,
     validate_weighted_labels,
 )
-from rankprune.core._registry import warn_if_uninformative
+from rankprune.core._registry import estimate_unknown_rates, warn_if_uninformative
 from rankprune.probabilities import (
     are_fractions,
     check_predicts_probabilities,
+    check_rows,
     labels_to_fit,
     make_splits,
     score_folds,
@@ -79,7 +80,9 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     positive_noise_rate, negative_noise_rate : float, default=None
         Known shares of true positives labeled negative and of true negatives labeled positive;
         what is not known is estimated. ``negative_noise_rate=0`` is learning from positive and
-        unlabeled rows: no positive label is ever pruned.
+        unlabeled rows: no positive label is ever pruned. Where one is known and the probabilities
+        say nothing about the other, nothing is pruned or corrected; where both are known they are
+        used even then, with a warning.
     noise_estimator : str or callable, default="confident-counts"
         How the rates are estimated; see ``method`` of `estimate_noise_rates`.
     rounds : int, default=1
@@ -207,7 +210,9 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"rounds must be 1, got {self.rounds}: rows are scored and pruned once, as in the "
                 "paper. Leave rounds at 1."
             )
-        X, y, groups = indexable(X, _one_column(y), groups)
+        self._refuse_regressor()
+        y = _one_column(y)
+        X, groups = check_rows(X, y, groups)
         labels, weight = validate_weighted_labels(
             y, sample_weight, pos_label=self.pos_label, name="y"
         )
@@ -227,7 +232,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         estimator = fresh_clone(self._base(), draw_seed(generator))
         weights = None if weights is None else weights[keep]
-        warn_if_weights_are_lost(estimator, weights)
+        warn_if_weights_are_lost(estimator, weights, "the balance of the classes is not corrected")
         rows = np.flatnonzero(keep)
         # Where nothing is left out, nothing needs copying.
         kept_X = X if len(rows) == n_rows else _safe_indexing(X, rows)
@@ -279,6 +284,13 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
+    def _refuse_regressor(self) -> None:
+        if is_regressor(self._base()):
+            raise ValueError(
+                f"estimator must be a classifier, got {self.estimator!r}. Pass one that predicts "
+                "labels, e.g. LogisticRegression()."
+            )
+
     def _log(self, message: str, *values: Any) -> None:
         _log.log(logging.INFO if self.verbose else logging.DEBUG, message, *values)
 
@@ -307,11 +319,14 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         generator: np.random.RandomState,
     ) -> FloatArray:
         if probabilities is not None:
-            return validate_probabilities(probabilities, len(labels.is_positive))
+            # A copy, so that neither side can change what the other holds.
+            return validate_probabilities(probabilities, len(labels.is_positive)).copy()
         scorer = self._base() if self.scorer is None else self.scorer
         check_predicts_probabilities(scorer, "estimator" if self.scorer is None else "scorer")
         if self.scorer is not None:  # the estimator itself is asked at its final fit
-            warn_if_weights_are_lost(scorer, weight)
+            warn_if_weights_are_lost(
+                scorer, weight, "the weights have no effect on the probabilities"
+            )
         splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
         self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
         return score_folds(scorer, X, labels, splits, weight, self.n_jobs, draw_seed(generator))
@@ -324,16 +339,18 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         weight: NDArray[np.float64] | None,
         known_rates: NoiseRates | None,
     ) -> NoiseRates:
-        doubted_weight = None if weight is None else weight[doubted]
+        inputs = Inputs(
+            is_positive[doubted], scores[doubted], None if weight is None else weight[doubted]
+        )
         if known_rates is not None:
-            warn_if_uninformative(is_positive[doubted], scores[doubted], doubted_weight)
+            warn_if_uninformative(inputs, known_rates)
             return known_rates
-        return estimate_noise_rates(
-            is_positive[doubted],
-            scores[doubted],
-            method=self.noise_estimator,
-            sample_weight=doubted_weight,
-        ).with_known(positive=self.positive_noise_rate, negative=self.negative_noise_rate)
+        return estimate_unknown_rates(
+            inputs,
+            self.noise_estimator,
+            positive=self.positive_noise_rate,
+            negative=self.negative_noise_rate,
+        )
 
 
 def _one_column(y: Any) -> Any:

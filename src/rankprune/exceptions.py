@@ -1,5 +1,8 @@
 """The warnings users may catch or filter; errors are plain ``ValueError`` and ``TypeError``."""
 
+import sys
+import warnings
+
 
 class RankPruneWarning(UserWarning):
     """Base of every warning this package gives."""
@@ -20,3 +23,11 @@ class ClassAlmostEmptiedWarning(RankPruneWarning):
 
 class SampleWeightIgnoredWarning(RankPruneWarning):
     """The base estimator takes no ``sample_weight``, so it was fitted without."""
+
+
+def warn_caller(message: str, category: type[RankPruneWarning]) -> None:
+    """Warn, pointing at the line outside this package that led here."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("rankprune."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level + 1)

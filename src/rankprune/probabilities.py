@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples
 
 from rankprune._fitting import (
     RandomState,
@@ -17,6 +18,7 @@ from rankprune._fitting import (
     fit_weighted,
     fresh_clone,
     private_random_state,
+    seeded_splitter,
     warn_if_weights_are_lost,
 )
 from rankprune.core._inputs import BinaryLabels, count_true, validate_weighted_labels
@@ -78,13 +80,29 @@ def out_of_fold_probabilities(
     >>> out_of_fold_probabilities(LogisticRegression(), X, y, random_state=0).shape
     (100,)
     """
-    X, y, groups = indexable(X, y, groups)
+    X, groups = check_rows(X, y, groups)
     labels, weight = validate_weighted_labels(y, sample_weight, pos_label=pos_label, name="y")
     check_predicts_probabilities(estimator, "estimator")
-    warn_if_weights_are_lost(estimator, weight)
+    warn_if_weights_are_lost(estimator, weight, "the weights have no effect on the probabilities")
     generator = private_random_state(random_state)
     splits = make_splits(cv, X, labels, groups, weight, draw_seed(generator))
     return score_folds(estimator, X, labels, splits, weight, n_jobs, draw_seed(generator))
+
+
+def check_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any]:
+    """Return X and groups as something whose rows can be selected, as many as there are labels."""
+    if X is None:
+        raise ValueError("X must hold one row per label, got None. Pass the features.")
+    (X,), (groups,) = indexable(X), indexable(groups)
+    n_rows = _num_samples(X)
+    for name, values in (("y", y), ("groups", groups)):
+        n_values = n_rows if values is None else len(np.atleast_1d(np.asarray(values)))
+        if n_values != n_rows:
+            raise ValueError(
+                f"{name} must have one value per row of X, got {n_values} for {n_rows} rows. Check "
+                "that both come from the same table."
+            )
+    return X, groups
 
 
 def check_predicts_probabilities(estimator: Any, name: str) -> None:
@@ -106,16 +124,21 @@ def make_splits(
 ) -> list[Split]:
     """Return (train, test) row numbers; a row of weight 0 is in no training set."""
     n_rows = len(labels.is_positive)
-    counted = np.ones(n_rows, dtype=bool) if sample_weight is None else sample_weight > 0
+    rows = np.arange(n_rows) if sample_weight is None else np.flatnonzero(sample_weight > 0)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        splits = _stratified_splits(int(cv), labels.is_positive, groups, counted, seed)
+        cv = _stratified_splitter(int(cv), labels.is_positive[rows], groups, seed)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        splits = _split_counted(seeded_splitter(cv, seed), X, labels, groups, rows)
     else:
-        splits = _given_splits(cv, X, labels, groups)
+        splits = _given_splits(cv, n_rows, rows)
     _refuse_no_partition([test for _, test in splits], n_rows)
-    splits = [(train[counted[train]], test) for train, test in splits]
-    for fold, (train, _) in enumerate(splits):
-        n_positive = count_true(labels.is_positive[train])
-        if n_positive in (0, len(train)):
+    for fold, (train, test) in enumerate(splits):
+        if np.isin(test, train).any():
+            raise ValueError(
+                f"cv must keep test rows out of training; fold {fold} is fitted on rows that it "
+                "scores. Pass (train, test) pairs without a row in common."
+            )
+        if count_true(labels.is_positive[train]) in (0, len(train)):
             raise ValueError(
                 f"cv must leave both classes in every training set; fold {fold} has only one. "
                 "Use fewer folds, or a splitter that stratifies by label."
@@ -159,58 +182,75 @@ def are_fractions(classes: NDArray[Any]) -> bool:
     return classes.dtype.kind == "f" and bool((classes != np.round(classes)).any())
 
 
-def _stratified_splits(
-    n_folds: int,
-    is_positive: NDArray[np.bool_],
-    groups: Any,
-    counted: NDArray[np.bool_],
-    seed: int,
-) -> list[Split]:
+def _stratified_splitter(
+    n_folds: int, is_positive: NDArray[np.bool_], groups: Any, seed: int
+) -> Any:
     if n_folds < 2:
         raise ValueError(f"cv must be at least 2 folds, got {n_folds}. Pass e.g. cv=3.")
-    rows = np.flatnonzero(counted)
-    n_positive = count_true(is_positive[rows])
-    for name, size in (("positive", n_positive), ("negative", len(rows) - n_positive)):
+    n_positive = count_true(is_positive)
+    for name, size in (("positive", n_positive), ("negative", len(is_positive) - n_positive)):
         if size < n_folds:
             raise ValueError(
                 f"cv={n_folds} needs at least {n_folds} rows of each class; the {name} class has "
                 f"{size}. Use fewer folds (down to 2), or collect more rows."
             )
     if groups is None:
-        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    else:
-        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-        groups = np.asarray(groups)[rows]
-    uncounted = np.flatnonzero(~counted)
+        return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    n_groups = len(np.unique(np.asarray(groups)))
+    if n_groups < n_folds:
+        raise ValueError(
+            f"cv={n_folds} needs at least {n_folds} groups, got {n_groups}. Use fewer folds (down "
+            "to 2), or leave groups out."
+        )
+    return StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+
+
+def _split_counted(
+    splitter: Any, X: Any, labels: BinaryLabels, groups: Any, rows: NDArray[np.intp]
+) -> list[Split]:
+    """Return the splits of the rows of positive weight, with the others dealt out for scoring."""
+    n_rows = len(labels.is_positive)
+    y = labels_to_fit(labels)
+    if len(rows) < n_rows:
+        X, y = _safe_indexing(X, rows), y[rows]
+        groups = None if groups is None else _safe_indexing(groups, rows)
+    splits = list(splitter.split(X, y, groups))
+    uncounted = np.setdiff1d(np.arange(n_rows), rows)
     return [
-        # Rows of weight 0 are dealt out to the test sets in turn, so that they get a score too.
-        (rows[train], np.concatenate([rows[test], uncounted[fold::n_folds]]))
-        for fold, (train, test) in enumerate(splitter.split(rows, is_positive[rows], groups))
+        (rows[train], np.concatenate([rows[test], uncounted[fold :: len(splits)]]))
+        for fold, (train, test) in enumerate(splits)
     ]
 
 
-def _given_splits(cv: Any, X: Any, labels: BinaryLabels, groups: Any) -> list[Split]:
-    if isinstance(cv, bool | str | float) or cv is None:
+def _given_splits(cv: Any, n_rows: int, rows: NDArray[np.intp]) -> list[Split]:
+    try:
+        pairs = [(train, test) for train, test in cv]
+    except (TypeError, ValueError):
         raise ValueError(
             f"cv must be an int, a splitter or an iterable of (train, test), got {cv!r}. "
             "Pass e.g. cv=3."
-        )
-    y = labels_to_fit(labels)
-    splits = [
-        (_row_numbers(train, len(y)), _row_numbers(test, len(y)))
-        for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
-    ]
-    if not splits:
+        ) from None
+    if not pairs:
         raise ValueError(
             "cv must yield at least one split, got none. A generator yields only once: pass a "
             "list of its splits."
         )
-    return splits
+    splits = [(_row_numbers(train, n_rows), _row_numbers(test, n_rows)) for train, test in pairs]
+    return [(train[np.isin(train, rows)], test) for train, test in splits]
 
 
 def _row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
-    rows = np.asarray(rows)
-    return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp) % n_rows
+    numbers = np.asarray(rows)
+    if numbers.dtype == bool and numbers.shape == (n_rows,):
+        return np.flatnonzero(numbers)
+    is_list = numbers.ndim == 1 and numbers.dtype.kind in "iu"
+    if is_list and (numbers >= 0).all() and (numbers < n_rows).all():
+        return numbers.astype(np.intp)
+    raise ValueError(
+        f"cv must hold row numbers from 0 to {n_rows - 1}, or masks of {n_rows} rows, in its "
+        f"(train, test) pairs, got {np.array2string(numbers, threshold=6)} of dtype "
+        f"{numbers.dtype}. Check that the splits were made for this table."
+    )
 
 
 def _refuse_no_partition(test_sets: list[NDArray[np.intp]], n_rows: int) -> None:
@@ -237,10 +277,14 @@ def _score_fold(
     weights = None if sample_weight is None else sample_weight[train]
     fit_weighted(estimator, _safe_indexing(X, train), y[train], weights)
     _log.debug("fold %d: fitted on %d rows, scoring %d", fold, len(train), len(test))
-    column = list(estimator.classes_).index(positive)
-    scores = np.asarray(estimator.predict_proba(_safe_indexing(X, test)), dtype=np.float64)[
-        :, column
-    ]
+    table = np.asarray(estimator.predict_proba(_safe_indexing(X, test)), dtype=np.float64)
+    if table.shape != (len(test), 2):
+        raise ValueError(
+            "estimator must predict two columns, one a class; predict_proba of "
+            f"{type(estimator).__name__} gave shape {table.shape} for {len(test)} rows in fold "
+            f"{fold}. Check its predict_proba."
+        )
+    scores = table[:, list(estimator.classes_).index(positive)]
     bad = np.flatnonzero(~((scores >= -_ROUNDING) & (scores <= 1 + _ROUNDING)))
     if bad.size:
         raise ValueError(

@@ -132,10 +132,10 @@ def test_fractional_weights_by_hand():
     assert sums.thresholds() == pytest.approx((0.375, 0.2), abs=1e-15)
     counts = count_confident(labels, probabilities, (0.375, 0.2), weights)
     assert counts == ConfidentCounts(0.5, 1.0, 1.5, 2.0)
-    with pytest.warns(NoiseRatesClippedWarning) as warned:
-        rates = rates_from_counts(sums, counts)
-    assert ["0.667" in str(w.message) for w in warned] == [True, False]
-    assert "negative_noise_rate was estimated as 0.429, more than the 0.4" in str(warned[1].message)
+    rates = rates_from_counts(sums, counts)
+    assert rates.clipped  # 1 / 1.5 of the positives and 1.5 / 3.5 of the negatives cannot be
+    assert rates.positive_noise_rate == pytest.approx(0.6, abs=1e-5)
+    assert rates.negative_noise_rate == pytest.approx(0.4, abs=1e-5)
     assert (rates.n_positive, rates.n_negative, rates.observed_prevalence) == (2, 3, 0.4)
 
 
@@ -184,6 +184,8 @@ def test_a_callable_gets_zeros_and_ones_and_its_rates_are_used():
 def test_an_unknown_method_and_a_wrong_callable_are_refused():
     with pytest.raises(ValueError, match=r"method must be one of \['confident-counts'\] or a call"):
         estimate_noise_rates([0, 1], [0.1, 0.2], method="magic")
+    with pytest.raises(ValueError, match=r"method must be one of .* got \[1\]"):
+        estimate_noise_rates([0, 1], [0.1, 0.2], method=[1])
     with pytest.raises(
         TypeError,
         match=r"^method must return NoiseRates, got tuple from .* Build one with NoiseRates\.from_",
@@ -199,7 +201,23 @@ def test_scores_that_are_lower_for_positives_are_flagged():
     assert estimate_noise_rates(labels, [0.9] * 10 + [0.1] * 10).reliable is True
 
 
-@pytest.mark.filterwarnings("ignore::rankprune.exceptions.NoiseRatesClippedWarning")
+def test_a_contradiction_with_the_labels_is_said_once():
+    """Informative by rank, but negatives crowd at the very top: 60 of 62 rows at or above LB."""
+    labels = np.repeat([1, 0], [40, 360])
+    scores = np.concatenate([[0.9] * 2, [0.5] * 38, [1.0] * 60, [0.1] * 300])
+    with pytest.warns(NoiseRatesClippedWarning) as warned:
+        rates = estimate_noise_rates(labels, scores)
+    assert len(warned) == 1
+    assert str(warned[0].message) == (
+        "The estimated noise rates contradict the share of positive labels (0.1); the nearest "
+        "possible ones are used: 0.9 of the positives and 0 of the negatives. Use a stronger "
+        "classifier, or check which class is positive."
+    )
+    assert rates.clipped
+    assert rates.reliable
+    assert rates.positive_noise_rate == 0.9
+
+
 def test_constant_scores_are_flagged():
     with pytest.warns(UninformativeProbabilitiesWarning, match="average.*0.5 against 0.5"):
         rates = estimate_noise_rates([1, 0] * 20, [0.5] * 40)

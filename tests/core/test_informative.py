@@ -104,7 +104,7 @@ def test_a_sample_settles_clear_cases_only(monkeypatch, informative):
     assert seen == ([200] if informative else [200, 1000])
 
 
-@pytest.mark.parametrize(("n", "asked"), [(400, [400]), (401, [201, 401]), (800, [400, 800])])
+@pytest.mark.parametrize(("n", "asked"), [(400, [400]), (401, [400, 401]), (800, [400, 800])])
 def test_only_data_beyond_the_sample_size_are_sampled(monkeypatch, n, asked):
     monkeypatch.setattr(_informative, "_SAMPLE_ROWS", 400)
     rng = np.random.default_rng(2)
@@ -125,7 +125,17 @@ def test_bounds_count_ties_within_a_bin_against_and_for():
 
 
 def test_a_sample_without_both_classes_is_not_asked(monkeypatch):
-    monkeypatch.setattr(_informative, "_SAMPLE_ROWS", 10)
-    s = np.arange(100) % 10 != 0
+    monkeypatch.setattr(_informative, "_SAMPLE_ROWS", 4)
+    s = np.arange(1000) >= 3
     assert is_informative(s, np.where(s, 0.9, 0.1))
     assert is_informative(~s, np.where(s, 0.1, 0.9))
+
+
+def test_rows_in_a_regular_order_do_not_fool_the_sample(monkeypatch):
+    monkeypatch.setattr(_informative, "_SAMPLE_ROWS", 1 << 10)
+    i = np.arange(1 << 11)
+    s = (i // 2) % 2 == 1
+    # Every second row separates perfectly, the rest exactly the other way round.
+    p = np.where(s, np.where(i % 2 == 0, 0.9, 0.0), np.where(i % 2 == 0, 0.1, 0.2))
+    assert auc(s, p) == 0.5
+    assert not is_informative(s, p)

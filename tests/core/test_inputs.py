@@ -28,7 +28,6 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         ([False, True, True], [False, True], True),
         ([0.5, 1.5, 1.5], [0.5, 1.5], 1.5),
         (["no", "yes", "yes"], ["no", "yes"], "yes"),
-        ([b"a", b"b", b"b"], [b"a", b"b"], b"b"),
         (np.array([0, 1, 1], dtype=np.uint8), [0, 1], 1),
         (np.array([7, 9, 9], dtype=np.int8), [7, 9], 9),
         (np.array(["no", "yes", "yes"], dtype=object), ["no", "yes"], "yes"),
@@ -98,6 +97,8 @@ def test_one_byte_labels_are_not_copied():
         ([0.0, 1.0, 2.0], "got 3: 0.0, 1.0, 2.0. Only binary classification is supported"),
         (list("abcdefg"), "got 7: 'a', 'b', 'c', 'd', 'e', .... .*OneVsRestClassifier"),
         ([0.1, 0.2, 0.3], "got continuous values such as 0.1. Unknown label type: continuous"),
+        ([b"a", b"b"], "labels must be numbers, booleans or strings, got dtype |S1. Convert"),
+        (np.ma.array([0, 1], mask=[0, 1]), "labels must not be missing; row 1 is masked"),
         ([1j, 2j], "labels must be numbers, booleans or strings, .* Complex data not supported"),
         (
             np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"),
@@ -145,6 +146,7 @@ def test_classes_are_counted_without_rows_of_weight_zero():
         ([0.1j, 0.2, 0.3], "must be real numbers, got dtype complex128. Pass predict_proba"),
         (["0.1", "a", "b"], "must be real numbers, got dtype <U3"),
         (np.array(["a", 0.1, 0.2], dtype=object), "must be real numbers, got dtype object"),
+        (np.ma.array([[0.1], [0.2]], mask=[[0], [1]]), "must not be missing; row 1 is masked"),
         ([0.1, None, 0.2], r"must lie in \[0, 1\]; row 1 holds nan"),
     ],
 )
@@ -187,6 +189,9 @@ def test_other_numbers_become_floats(values):
         ([1, 1], "must have one value per label, got 2 for 3 labels"),
         ([[1], [1], [1]], r"must be one-dimensional, one weight per row, got shape \(3, 1\)"),
         ([0, 0, 0], "must be above 0 for some row; all weights are zero"),
+        ([1, 1e-101, 1], r"must be 0 or lie between 1e-100 and 1e\+100; row 1 holds 1e-101. Div"),
+        ([1, 1, 1e101], r"must be 0 or lie between .* row 2 holds 1e\+101"),
+        (np.ma.array([1, 2, 3], mask=[0, 0, 1]), "must not be missing; row 2 is masked"),
         (["a", "b", "c"], "must be real numbers, got dtype <U1. Pass one number per row"),
     ],
 )
@@ -237,6 +242,24 @@ def test_every_function_checks_its_input(function):
         function([1, 0], [0.1, 0.2], sample_weight=[-1, 1])
     with pytest.raises(ValueError, match="pos_label must be one of"):
         function([1, 0], [0.1, 0.2], pos_label=5)
+
+
+def test_two_numbers_are_found_in_any_block(monkeypatch):
+    monkeypatch.setattr(_inputs, "BLOCK_ROWS", 3)
+    labels = np.array([5] * 7 + [2, 5, 2])
+    checked = validate_labels(labels)
+    assert checked.classes.tolist() == [2, 5]
+    assert (checked.is_positive == (labels == 5)).all()
+    labels[4] = 3
+    with pytest.raises(ValueError, match="got 3: 2, 3, 5"):
+        validate_labels(labels)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float32, "<U2"])
+def test_classes_keep_their_dtype(dtype):
+    labels = np.array([0, 1, 1]).astype(dtype)
+    assert validate_labels(labels).classes.dtype == dtype
+    assert validate_labels(labels, pos_label=labels[0]).is_positive.tolist() == [True, False, False]
 
 
 def test_two_numbers_are_found_without_a_sort(monkeypatch):

@@ -21,7 +21,6 @@ from rankprune.core._inputs import (
     validate_share,
     validate_trusted,
 )
-from rankprune.core._noise_rates import possible_noise_rates
 
 RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
 
@@ -183,12 +182,6 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
             lambda: NoiseRates.from_label_error_rates(0.75, 0.25, 0.5),
             "positive_label_error_rate + negative_label_error_rate must be below 1, got 0.75 + "
             "0.25 = 1. Check which class is positive.",
-        ),
-        (
-            lambda: possible_noise_rates(0.9, 0.1, 0.3),
-            "positive_noise_rate was estimated as 0.9, more than the 0.7 that the share of "
-            "positive labels and the other rate allow; that is used. Use a stronger classifier, "
-            "or check which class is positive.",
         ),
         (
             lambda: estimate_noise_rates([0, 1], [0.1, 0.2], method="magic"),

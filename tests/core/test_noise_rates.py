@@ -1,16 +1,14 @@
 """The algebra between noise rates, label error rates and prevalence, in every direction."""
 
 import json
-import warnings
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankprune import NoiseRates
+from rankprune import NoiseRates, correction_weights, prune_labels, rank_suspects
 from rankprune.core import ConfidentCounts
 from rankprune.core._noise_rates import possible_noise_rates
-from rankprune.exceptions import NoiseRatesClippedWarning
 
 
 @st.composite
@@ -108,20 +106,20 @@ def test_rates_that_cannot_be_are_refused(make, arguments, message):
         getattr(NoiseRates, make)(*arguments)
 
 
-def test_estimates_that_contradict_the_prevalence_are_moved_with_a_warning():
-    with pytest.warns(NoiseRatesClippedWarning, match="positive_noise_rate was estimated as 0.9"):
-        assert possible_noise_rates(0.9, 0.1, observed=0.3) == (0.7, 0.1)
-    with pytest.warns(NoiseRatesClippedWarning, match="negative_noise_rate was estimated as 0.6"):
-        assert possible_noise_rates(0.1, 0.6, observed=0.3) == (0.1, 0.3)
-    with pytest.warns(NoiseRatesClippedWarning):
-        positive, negative = possible_noise_rates(0.8, 0.4, observed=0.3)
+def test_estimates_that_contradict_the_prevalence_are_moved():
+    assert possible_noise_rates(0.9, 0.1, observed=0.3) == (0.7, 0.1, True)
+    assert possible_noise_rates(0.1, 0.6, observed=0.3) == (0.1, 0.3, True)
+    positive, negative, moved = possible_noise_rates(0.8, 0.4, observed=0.3)
+    assert moved
     assert positive + negative < 1
     rates = NoiseRates.from_noise_rates(positive, negative, 0.3)
     assert rates.estimated_prevalence == pytest.approx(0.3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert possible_noise_rates(0.7, 0.1, observed=0.3) == (0.7, 0.1)
-        assert possible_noise_rates(0.7 + 1e-7, 0.1, observed=0.3) == (0.7, 0.1)
+    # Labels that say nothing at all are drawn in by a hair, which is no contradiction.
+    positive, negative, moved = possible_noise_rates(0.7, 0.3, observed=0.3)
+    assert not moved
+    assert 1 - positive - negative == pytest.approx(1e-6)
+    assert possible_noise_rates(0.7, 0.1, observed=0.3) == (0.7, 0.1, False)
+    assert possible_noise_rates(0.7 + 1e-7, 0.1, observed=0.3) == (0.7, 0.1, False)
 
 
 def estimated(**changes):
@@ -159,18 +157,38 @@ def test_known_rates_win_and_the_rest_follows():
 
 
 def test_an_estimate_gives_way_to_a_known_rate():
-    with pytest.warns(NoiseRatesClippedWarning, match="negative_noise_rate"):
-        rates = estimated(negative_noise_rate=0.9).with_known(positive=0.6)
+    rates = estimated(negative_noise_rate=0.9).with_known(positive=0.6)
     assert rates.positive_noise_rate == 0.6
     assert rates.negative_noise_rate == pytest.approx(0.4, abs=1e-6)
     assert rates.negative_noise_rate < 0.4
-    with pytest.warns(NoiseRatesClippedWarning, match="positive_noise_rate"):
-        rates = estimated(positive_noise_rate=0.9).with_known(negative=0.4)
+    assert rates.clipped
+    rates = estimated(positive_noise_rate=0.9).with_known(negative=0.4)
     assert rates.negative_noise_rate == 0.4
     assert rates.positive_noise_rate == pytest.approx(0.6, abs=1e-6)
     assert rates.positive_noise_rate < 0.6
-    with pytest.warns(NoiseRatesClippedWarning, match="positive_noise_rate"):
-        assert estimated(positive_noise_rate=0.9).with_known().positive_noise_rate == 0.6
+    assert rates.clipped
+    assert estimated(positive_noise_rate=0.9).with_known() == estimated(positive_noise_rate=0.9)
+
+
+def test_only_an_estimate_that_is_still_used_counts_as_clipped():
+    moved = estimated(positive_noise_rate=0.6, clipped=True)
+    assert moved.with_known(negative=0.1).clipped
+    assert not moved.with_known(positive=0.2).clipped
+    assert not moved.with_known(positive=0.2, negative=0.1).clipped
+    moved = estimated(negative_noise_rate=0.4, clipped=True)
+    assert moved.with_known(positive=0.1).clipped
+    assert not moved.with_known(negative=0.1).clipped
+    assert not estimated().with_known(negative=0.1).clipped
+
+
+def test_anything_else_than_rates_is_refused():
+    for call in (
+        lambda: prune_labels([0, 1], [0.1, 0.2], {}),
+        lambda: rank_suspects([0, 1], [0.1, 0.2], {}),
+        lambda: correction_weights([0, 1], {}),
+    ):
+        with pytest.raises(TypeError, match=r"^noise_rates must be NoiseRates, got dict. Pass"):
+            call()
 
 
 @pytest.mark.parametrize(
@@ -196,6 +214,7 @@ def test_representations_are_readable():
     )
     assert repr(estimated(n_positive=1234567.0)).endswith("n_positive=1234567, n_negative=12)")
     assert repr(estimated(reliable=False)).endswith("n_negative=12, reliable=False)")
+    assert repr(estimated(clipped=True)).endswith("n_negative=12, clipped=True)")
     assert "counts" not in repr(NoiseRates.from_noise_rates(0.1, 0.1, 0.5))
     expected = {
         "true positives labeled negative": "20.0%",
@@ -219,4 +238,4 @@ def test_a_dictionary_survives_json():
     as_dict = json.loads(json.dumps(estimated().to_dict()))
     assert as_dict["counts"]["positives_labeled_negative"] == 2
     assert as_dict["positive_noise_rate"] == 0.2
-    assert len(as_dict) == 12
+    assert len(as_dict) == 13

@@ -136,6 +136,12 @@ def test_added_rows_are_uniform_with_a_fair_coins_label():
     assert (more_labels[is_added] == "yes").mean() == pytest.approx(0.5, abs=0.06)
 
 
+@pytest.mark.parametrize("share", [-0.1, float("nan"), float("inf")])
+def test_a_share_that_cannot_be_added_is_refused(share):
+    with pytest.raises(ValueError, match=f"share must be a finite .* got {share}. Pass 0.5 to add"):
+        add_uniform_rows([[0.0], [1.0]], [0, 1], share=share)
+
+
 @pytest.mark.parametrize(("rho1", "rho0"), [(0.0, 0.0), (0.4, 0.1), (0.2, 0.3)])
 def test_known_rates_are_recovered_from_perfect_scores_of_separate_classes(rho1, rho0):
     X, y = make_gaussians(20_000, separability=8, random_state=0)

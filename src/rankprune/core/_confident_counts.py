@@ -103,7 +103,7 @@ def rates_from_counts(sums: ClassSums, counts: ConfidentCounts) -> NoiseRates:
     n_positive = rounded_ratio(sums.positive_mass, in_units(1))
     n_negative = rounded_ratio(sums.negative_mass, in_units(1))
     observed = rounded_ratio(sums.positive_mass, sums.positive_mass + sums.negative_mass)
-    positive, negative = possible_noise_rates(
+    positive, negative, clipped = possible_noise_rates(
         _share(counts.positives_labeled_negative, counts.positives_labeled_positive),
         _share(counts.negatives_labeled_positive, counts.negatives_labeled_negative),
         observed,
@@ -116,6 +116,7 @@ def rates_from_counts(sums: ClassSums, counts: ConfidentCounts) -> NoiseRates:
         counts=counts,
         n_positive=n_positive,
         n_negative=n_negative,
+        clipped=clipped,
     )
 
 

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 # Rows handled at a time: large enough to hide Python's overhead, small enough to stay in cache.
 BLOCK_ROWS = 1 << 16
+# Beyond this and its inverse, squares and products of weights would overflow.
+_LIGHTEST = 1e-100
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.floating[Any]]
@@ -80,8 +82,7 @@ def validate_weighted_labels(
     values = _label_values(labels, name)
     weight = validate_sample_weight(sample_weight, len(values))
     counted = values if weight is None else values[weight > 0]
-    # From a list, so that numbers or texts held as objects get their own dtype back.
-    classes = np.array(_two_classes(counted, name).tolist())
+    classes, is_second = _two_classes(counted, name)
     if pos_label is None:
         pos_label = classes[1]
     elif pos_label not in classes.tolist():
@@ -89,12 +90,9 @@ def validate_weighted_labels(
             f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
             "Name the class you look for, with the type it has in the labels."
         )
-    one_byte = weight is None and values.dtype in (bool, np.int8, np.uint8)
-    if one_byte and classes.tolist() == [0, 1] and pos_label:
-        is_positive = values.view(bool)  # one byte a row already: no need for another
-    else:
-        is_positive = np.asarray(values == pos_label, dtype=bool)
-    return BinaryLabels(is_positive, classes, pos_label), weight
+    if weight is not None or is_second is None or pos_label != classes[1]:
+        is_second = np.asarray(values == pos_label, dtype=bool)
+    return BinaryLabels(is_second, classes, pos_label), weight
 
 
 def validate_labels(
@@ -108,7 +106,7 @@ def validate_probabilities(
     probabilities: ArrayLike, n_rows: int, *, name: str = "probabilities"
 ) -> FloatArray:
     """Return the probabilities as a float array of ``n_rows`` values in [0, 1]."""
-    values = np.asarray(probabilities)
+    values = _as_array(probabilities, name)
     if values.ndim == 2:
         raise ValueError(
             f"{name} must be one-dimensional, one P(positive) per row, got shape {values.shape}. "
@@ -134,8 +132,9 @@ def validate_sample_weight(
     """Return the weights as finite, non-negative float64, or None where none were given."""
     if sample_weight is None:
         return None
+    given = _as_array(sample_weight, "sample_weight")
     values = _real_numbers(
-        _one_dimensional(np.asarray(sample_weight), "sample_weight", "one weight per row"),
+        _one_dimensional(given, "sample_weight", "one weight per row"),
         "sample_weight",
         "Pass one number per row, or None.",
     ).astype(np.float64)
@@ -145,6 +144,12 @@ def validate_sample_weight(
         raise ValueError(
             f"sample_weight must be finite and not negative; row {bad[0]} holds "
             f"{values[bad[0]]}. A weight of 0 leaves a row out."
+        )
+    bad = np.flatnonzero((values > 0) & ((values < _LIGHTEST) | (values > 1 / _LIGHTEST)))
+    if bad.size:
+        raise ValueError(
+            f"sample_weight must be 0 or lie between {_LIGHTEST:g} and {1 / _LIGHTEST:g}; row "
+            f"{bad[0]} holds {values[bad[0]]}. Divide the weights by their mean."
         )
     if not values.any():
         raise ValueError(
@@ -158,7 +163,7 @@ def validate_trusted(trusted: ArrayLike | None, n_rows: int) -> BoolArray:
     """Return a boolean array that marks the rows whose labels a person settled."""
     if trusted is None:
         return np.zeros(n_rows, dtype=bool)
-    values = _one_dimensional(np.asarray(trusted), "trusted", "one boolean per row")
+    values = _one_dimensional(_as_array(trusted, "trusted"), "trusted", "one boolean per row")
     if values.dtype != bool:
         raise ValueError(
             f"trusted must be a boolean array, got dtype {values.dtype}. Mark settled rows with "
@@ -200,8 +205,8 @@ def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
             f"{name} must hold one label per row: Rank Pruning requires y to be passed, but the "
             "target y is None. Pass the given labels, right or wrong."
         )
-    values = _one_dimensional(np.asarray(labels), name, "one label per row")
-    if values.dtype.kind not in "biufUSOT":
+    values = _one_dimensional(_as_array(labels, name), name, "one label per row")
+    if values.dtype.kind not in "biufUOT":
         complex_note = "Complex data not supported. " if values.dtype.kind == "c" else ""
         raise ValueError(
             f"{name} must be numbers, booleans or strings, got dtype {values.dtype}. {complex_note}"
@@ -211,6 +216,15 @@ def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
         values = values.astype(object)
     _refuse_missing_labels(values, name)
     return values
+
+
+def _as_array(values: Any, name: str) -> NDArray[Any]:
+    if np.ma.is_masked(values):
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
+        raise ValueError(
+            f"{name} must not be missing; row {row} is masked. Leave masked rows out, or fill them."
+        )
+    return np.asarray(values)
 
 
 def _one_dimensional(values: NDArray[Any], name: str, content: str) -> NDArray[Any]:
@@ -275,13 +289,12 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _two_classes(values: NDArray[Any], name: str) -> NDArray[Any]:
+def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArray | None]:
+    """Return the two values in sorted order and, where it comes for free, who has the second."""
     if values.dtype.kind in "biuf":
-        # Two comparisons instead of a sort: labels are the longest array this function sees.
-        low, high = values.min(), values.max()
-        n_found = count_true(values == low) + count_true(values == high)
-        if low != high and n_found == len(values):
-            return np.array([low, high], dtype=values.dtype)
+        found = _two_numbers(values)
+        if found is not None:
+            return found
     try:
         classes = np.unique(values)
     except TypeError:
@@ -307,4 +320,35 @@ def _two_classes(values: NDArray[Any], name: str) -> NDArray[Any]:
             "classification is supported. The type of the target is multiclass. Wrap the "
             "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
         )
-    return classes
+    # From a list, so that numbers or texts held as objects get a dtype of their own.
+    return np.array(classes.tolist()) if classes.dtype == object else classes, None
+
+
+def _two_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:
+    """Return the classes and who has the larger one, in one pass; None if there are not two.
+
+    Labels are the longest array that is checked, and numbers need no sorting.
+    """
+    first = values[0]
+    other = None
+    for rows in blocks(len(values)):
+        differs = values[rows] != first
+        if differs.any():
+            other = values[rows][differs.argmax()]
+            break
+    if other is None:
+        return None
+    low, high = min(first, other), max(first, other)
+    classes = np.array([low, high], dtype=values.dtype)
+    # One byte a row and already 0 and 1: nothing to copy, only to check.
+    is_view = values.dtype.itemsize == 1 and low == 0 and high == 1
+    is_high = values.view(bool) if is_view else np.empty(len(values), dtype=bool)
+    n_found = 0
+    for rows in blocks(len(values)):
+        block = values[rows]
+        n_found += count_true(block == low)
+        matches = block == high
+        n_found += count_true(matches)
+        if not is_view:
+            is_high[rows] = matches
+    return (classes, is_high) if n_found == len(values) else None

@@ -6,17 +6,17 @@ A *noise rate* looks at a true class, a *label error rate* looks at a given labe
 from __future__ import annotations
 
 import html
-import warnings
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from rankprune.core._inputs import validate_rate, validate_share
-from rankprune.exceptions import NoiseRatesClippedWarning
 
 # Rounding may carry a share this far beyond its range; more than that is a contradiction.
 _ROUNDING = 1e-12
 # Rates at the edge of what can be are drawn in by this share, so that their sum stays below 1.
 _EDGE = 1e-6
+# Fields that the one-line representation leaves out, or shows only where they say something.
+_NOT_SHOWN = ("counts", "reliable", "clipped")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,9 @@ class NoiseRates:
     reliable : bool
         False where the probabilities did not tell the labels apart. Nothing is pruned and no
         weight is corrected on such rates.
+    clipped : bool
+        True where an estimate contradicted the share of positive labels and was moved to the
+        nearest possible rate.
 
     Notes
     -----
@@ -97,6 +100,7 @@ class NoiseRates:
     n_positive: float | None = None
     n_negative: float | None = None
     reliable: bool = True
+    clipped: bool = False
 
     @classmethod
     def from_noise_rates(
@@ -263,15 +267,20 @@ class NoiseRates:
             positive = validate_rate(positive, "positive_noise_rate")
         if negative is not None:
             negative = validate_rate(negative, "negative_noise_rate")
+        if positive is None and negative is None:
+            return self
         # What is known must be possible by itself before an estimate is fitted to it.
         _refuse_impossible(positive or 0.0, negative or 0.0, observed)
+        clipped = False
         if positive is None:
             limit = min(1 - observed, (1 - (negative or 0.0)) * (1 - _EDGE))
-            positive = _lowered("positive_noise_rate", self.positive_noise_rate, limit)
-        if negative is None:
+            positive, clipped = _lowered(self.positive_noise_rate, limit)
+            clipped |= self.clipped and positive >= (1 - observed) * (1 - _EDGE)
+        elif negative is None:
             limit = min(observed, (1 - positive) * (1 - _EDGE))
-            negative = _lowered("negative_noise_rate", self.negative_noise_rate, limit)
-        rates = NoiseRates.from_noise_rates(positive, negative, observed)
+            negative, clipped = _lowered(self.negative_noise_rate, limit)
+            clipped |= self.clipped and negative >= observed * (1 - _EDGE)
+        rates = NoiseRates.from_noise_rates(positive, negative or 0.0, observed)
         return replace(
             rates,
             positive_threshold=self.positive_threshold,
@@ -280,6 +289,7 @@ class NoiseRates:
             n_positive=self.n_positive,
             n_negative=self.n_negative,
             reliable=self.reliable,
+            clipped=clipped,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -297,10 +307,9 @@ class NoiseRates:
         parts = [
             f"{field.name}={_shown(getattr(self, field.name))}"
             for field in fields(self)
-            if getattr(self, field.name) is not None and field.name not in ("counts", "reliable")
+            if getattr(self, field.name) is not None and field.name not in _NOT_SHOWN
         ]
-        if not self.reliable:
-            parts.append("reliable=False")
+        parts += ["reliable=False"] * (not self.reliable) + ["clipped=True"] * self.clipped
         return f"NoiseRates({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -320,8 +329,19 @@ class NoiseRates:
         return f"<table><caption>{title}</caption><tbody>{body}</tbody></table>"
 
 
-def possible_noise_rates(positive: float, negative: float, observed: float) -> tuple[float, float]:
-    """Return the nearest noise rates that the observed prevalence allows, with a warning if moved.
+def validate_noise_rates(noise_rates: Any) -> None:
+    """Refuse anything but NoiseRates where they are asked for."""
+    if not isinstance(noise_rates, NoiseRates):
+        raise TypeError(
+            f"noise_rates must be NoiseRates, got {type(noise_rates).__name__}. Pass what "
+            "estimate_noise_rates returns, or NoiseRates.from_noise_rates(...)."
+        )
+
+
+def possible_noise_rates(
+    positive: float, negative: float, observed: float
+) -> tuple[float, float, bool]:
+    """Return the nearest noise rates that the observed prevalence allows, and whether they moved.
 
     Estimates are counted, not derived, so they may contradict rho_0 <= p_s1 <= 1 - rho_1.
     """
@@ -329,22 +349,14 @@ def possible_noise_rates(positive: float, negative: float, observed: float) -> t
     # the prevalence as observed.
     both = min(positive, 1 - observed) + min(negative, observed)
     shrink = 1 - _EDGE if both > 1 - _EDGE else 1.0
-    return (
-        _lowered("positive_noise_rate", positive, (1 - observed) * shrink),
-        _lowered("negative_noise_rate", negative, observed * shrink),
-    )
+    positive, positive_moved = _lowered(positive, (1 - observed) * shrink)
+    negative, negative_moved = _lowered(negative, observed * shrink)
+    return positive, negative, positive_moved or negative_moved
 
 
-def _lowered(name: str, rate: float, limit: float) -> float:
-    if rate > limit + 2 * _EDGE:
-        warnings.warn(
-            f"{name} was estimated as {rate:.3g}, more than the {limit:.3g} that the share of "
-            "positive labels and the other rate allow; that is used. Use a stronger classifier, "
-            "or check which class is positive.",
-            NoiseRatesClippedWarning,
-            stacklevel=2,
-        )
-    return min(rate, limit)
+def _lowered(rate: float, limit: float) -> tuple[float, bool]:
+    """Return a rate of at most the limit, and whether it moved by more than rounding."""
+    return min(rate, limit), rate > limit + 2 * _EDGE
 
 
 def _refuse_impossible(positive: float, negative: float, observed: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,9 @@ from rankprune.core._inputs import (
     float_block,
     validate_inputs,
 )
-from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
 from rankprune.core._selection import value_of_rank
-from rankprune.exceptions import ClassAlmostEmptiedWarning
+from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 
 # A residue of a row's weight below this share is rounding, not mass that stays.
 _NO_RESIDUE = 1e-9
@@ -116,6 +115,7 @@ def prune_labels(
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
+    validate_noise_rates(noise_rates)
     shares = (
         (noise_rates.positive_label_error_rate, noise_rates.negative_label_error_rate)
         if noise_rates.reliable
@@ -238,7 +238,7 @@ def _prune_mass(
         left -= share * left[-1]
         left[left < _NO_RESIDUE * sample_weight[members]] = 0
         if left[-1] == 0:
-            _warn_almost_emptied(name, stacklevel=4)
+            _warn_almost_emptied(name)
             left[-1] = sample_weight[members[-1]]
         kept[members] = np.minimum(left, sample_weight[members])
         touched = members[kept[members] < sample_weight[members]]
@@ -251,14 +251,13 @@ def _prune_mass(
 def _leave_one(count: int, n_rows: int, name: str) -> int:
     if count < n_rows:
         return count
-    _warn_almost_emptied(name, stacklevel=5)
+    _warn_almost_emptied(name)
     return n_rows - 1
 
 
-def _warn_almost_emptied(name: str, stacklevel: int) -> None:
-    warnings.warn(
+def _warn_almost_emptied(name: str) -> None:
+    warn_caller(
         f"The rates ask for pruning every row with a {name} label; its most confident row was "
         "kept. Check the rates, or use a stronger classifier.",
         ClassAlmostEmptiedWarning,
-        stacklevel=stacklevel,
     )

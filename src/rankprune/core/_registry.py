@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankprune.core._confident_counts import confident_counts
 from rankprune.core._informative import is_informative
-from rankprune.core._inputs import BoolArray, FloatArray, validate_inputs
+from rankprune.core._inputs import Inputs, validate_inputs
 from rankprune.core._noise_rates import NoiseRates
-from rankprune.exceptions import UninformativeProbabilitiesWarning
+from rankprune.exceptions import (
+    NoiseRatesClippedWarning,
+    UninformativeProbabilitiesWarning,
+    warn_caller,
+)
 
 NoiseEstimator = Callable[..., NoiseRates]
 
@@ -43,7 +46,9 @@ def estimate_noise_rates(
         ``(labels, probabilities, *, sample_weight=None)`` with labels 0 and 1 (1 is positive) and
         returns `NoiseRates`.
     sample_weight : array-like of shape (n_rows,), default=None
-        A weight of 2 equals the row twice, a weight of 0 equals no row.
+        A weight of 2 equals the row twice, a weight of 0 equals no row. In the check whether the
+        probabilities say anything, weights that are not whole numbers count by Kish's effective
+        number of rows, so their scale does not matter there.
     pos_label : default=None
         The positive label; the larger of the two values by default.
 
@@ -72,10 +77,21 @@ def estimate_noise_rates(
     >>> round(rates.positive_label_error_rate, 3), round(rates.negative_label_error_rate, 3)
     (0.2, 0.167)
     """
-    estimator = find_noise_estimator(method)
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
+    return estimate_unknown_rates(inputs, method)
+
+
+def estimate_unknown_rates(
+    inputs: Inputs,
+    method: str | NoiseEstimator,
+    *,
+    positive: float | None = None,
+    negative: float | None = None,
+) -> NoiseRates:
+    """Return the estimate with known rates put in, and one warning at most about the rest."""
+    estimator = find_noise_estimator(method)
     rates = estimator(
         inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=inputs.sample_weight
     )
@@ -84,20 +100,26 @@ def estimate_noise_rates(
             f"method must return NoiseRates, got {type(rates).__name__} from {estimator!r}. "
             "Build one with NoiseRates.from_noise_rates."
         )
-    uninformative = warn_if_uninformative(
-        inputs.is_positive,
-        inputs.probabilities,
-        inputs.sample_weight,
-        (rates.positive_threshold, rates.negative_threshold),
-    )
-    return replace(rates, reliable=False) if uninformative else rates
+    rates = rates.with_known(positive=positive, negative=negative)
+    if warn_if_uninformative(inputs, rates):
+        return replace(rates, reliable=False)
+    if rates.clipped:
+        warn_caller(
+            "The estimated noise rates contradict the share of positive labels "
+            f"({rates.observed_prevalence:.3g}); the nearest possible ones are used: "
+            f"{rates.positive_noise_rate:.3g} of the positives and "
+            f"{rates.negative_noise_rate:.3g} of the negatives. Use a stronger classifier, or "
+            "check which class is positive.",
+            NoiseRatesClippedWarning,
+        )
+    return rates
 
 
 def find_noise_estimator(method: str | NoiseEstimator) -> NoiseEstimator:
     """Return the noise estimator of that name, or the callable itself."""
     if callable(method):
         return method
-    if method not in NOISE_ESTIMATORS:
+    if not isinstance(method, str) or method not in NOISE_ESTIMATORS:
         raise ValueError(
             f"method must be one of {sorted(NOISE_ESTIMATORS)} or a callable, got {method!r}. "
             "A callable takes (labels, probabilities, *, sample_weight=None)."
@@ -105,32 +127,25 @@ def find_noise_estimator(method: str | NoiseEstimator) -> NoiseEstimator:
     return NOISE_ESTIMATORS[method]
 
 
-def warn_if_uninformative(
-    is_positive: BoolArray,
-    probabilities: FloatArray,
-    sample_weight: NDArray[np.float64] | None,
-    thresholds: tuple[float | None, float | None] = (None, None),
-) -> bool:
+def warn_if_uninformative(inputs: Inputs, rates: NoiseRates) -> bool:
     """Return whether the probabilities fail to tell the labels apart, with a warning if so."""
-    positive_threshold, negative_threshold = thresholds
     if (
-        positive_threshold is not None
-        and negative_threshold is not None
-        and positive_threshold <= negative_threshold
+        rates.positive_threshold is not None
+        and rates.negative_threshold is not None
+        and rates.positive_threshold <= rates.negative_threshold
     ):
         reason = (
             "positive labels score no higher on average than negative ones "
-            f"({positive_threshold:.3g} against {negative_threshold:.3g})"
+            f"({rates.positive_threshold:.3g} against {rates.negative_threshold:.3g})"
         )
-    elif not is_informative(is_positive, probabilities, sample_weight):
+    elif not is_informative(inputs.is_positive, inputs.probabilities, inputs.sample_weight):
         reason = "the lower 95 % bound of their AUC is not above 1/2"
     else:
         return False
-    warnings.warn(
+    warn_caller(
         f"The probabilities do not tell the labels apart: {reason}. Rates estimated from them are "
         "not reliable and prune nothing; known rates would prune almost at random. Use a stronger "
         "classifier or more rows, or check which class is positive.",
         UninformativeProbabilitiesWarning,
-        stacklevel=3,
     )
     return True

@@ -160,6 +160,11 @@ def add_uniform_rows(
     rows = np.asarray(X, dtype=np.float64)
     classes = validate_labels(labels).classes
     generator = _generator(random_state)
+    if not 0 <= share < np.inf:
+        raise ValueError(
+            f"share must be a finite number of at least 0, got {share!r}. Pass 0.5 to add half as "
+            "many rows as there are."
+        )
     n_added = round(share * len(rows))
     added = generator.uniform(-_ADDED_HALF_WIDTH, _ADDED_HALF_WIDTH, (n_added, rows.shape[1]))
     return (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._inputs import validate_labels
-from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
 
 
 def correction_weights(
@@ -43,6 +43,7 @@ def correction_weights(
     >>> correction_weights([1, 0, 0], rates).tolist()
     [2.0, 1.25, 1.25]
     """
+    validate_noise_rates(noise_rates)
     is_positive = validate_labels(labels, pos_label=pos_label).is_positive
     if not noise_rates.reliable:
         return np.ones(len(is_positive))
