@@ -27,7 +27,7 @@ types: .venv/.test
 bench: .venv/.bench  ## speed and memory as ratios, in one process on the same arrays
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
 
-mutation: .venv-mutation/.ready  ## change the core in two thousand ways; tests must notice
+mutation: .venv-mutation/.ready  ## change the core in some 2,500 ways; tests must notice
 	PATH="$(CURDIR)/.venv-mutation/bin:$$PATH" .venv-mutation/bin/python tools/mutation.py
 
 test-wheel: .venv/.test  ## build the wheel and test what it installs

@@ -184,7 +184,7 @@ def _prune_rows(
     mask = np.zeros(len(is_positive), dtype=bool)
     if not positive_count and not negative_count:
         return Pruning(mask, None, None, 0, 0)
-    histogram = ScoreHistogram().update(is_positive, probabilities)
+    histogram = ScoreHistogram.spanning(probabilities).update(is_positive, probabilities)
     # A label that loses no row gets a cut-off that no probability lies beyond.
     positive_cutoff, positive_ties = -1.0, 0
     if positive_count:
