@@ -185,8 +185,8 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         ),
         (
             lambda: estimate_noise_rates([0, 1], [0.1, 0.2], method="magic"),
-            "method must be one of ['confident-counts'] or a callable, got 'magic'. A callable "
-            "takes (labels, probabilities, *, sample_weight=None).",
+            "method must be one of ['confident-counts', 'tight'] or a callable, got 'magic'. A "
+            "callable takes (labels, probabilities, *, sample_weight=None).",
         ),
         (
             lambda: estimate_noise_rates([0] * 9 + [1] * 9, [0.75] * 9 + [0.25] * 9),

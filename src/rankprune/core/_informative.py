@@ -29,8 +29,8 @@ def is_informative(
     weights as importance (Kish's effective number of rows).
     """
     if sample_weight is not None:
-        n_positive = _effective_rows(sample_weight[is_positive])
-        n_negative = _effective_rows(sample_weight[~is_positive])
+        n_positive = effective_rows(sample_weight[is_positive])
+        n_negative = effective_rows(sample_weight[~is_positive])
         needed = _needed_auc(n_positive, n_negative, _Z)
         return auc(is_positive, probabilities, sample_weight) > needed
     if len(is_positive) > _SAMPLE_ROWS:
@@ -82,7 +82,8 @@ def _auc_bounds(is_positive: BoolArray, probabilities: FloatArray) -> tuple[floa
     return most - float(positives @ negatives.astype(np.float64)) / pairs, most
 
 
-def _effective_rows(weights: NDArray[np.float64]) -> float:
+def effective_rows(weights: NDArray[np.float64]) -> float:
+    """Return how many rows weights stand for: their sum if they are counts, else Kish's number."""
     total = float(weights.sum())
     if (weights == np.floor(weights)).all():
         return total

@@ -13,6 +13,7 @@ from rankprune.core._confident_counts import confident_counts
 from rankprune.core._informative import is_informative
 from rankprune.core._inputs import Inputs, validate_inputs
 from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._tight import tight
 from rankprune.exceptions import (
     NoiseRatesClippedWarning,
     UninformativeProbabilitiesWarning,
@@ -21,7 +22,10 @@ from rankprune.exceptions import (
 
 NoiseEstimator = Callable[..., NoiseRates]
 
-NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {"confident-counts": confident_counts}
+NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
+    "confident-counts": confident_counts,
+    "tight": tight,
+}
 
 
 def estimate_noise_rates(
@@ -42,7 +46,9 @@ def estimate_noise_rates(
         Out-of-fold probability of the positive label, one per row; see
         `out_of_fold_probabilities`. In-sample probabilities hide the errors they were fitted to.
     method : str or callable, default="confident-counts"
-        The noise estimator. ``"confident-counts"`` is the paper's. A callable takes
+        The noise estimator. ``"confident-counts"`` is the paper's; ``"tight"`` looks for the
+        threshold that bounds the noise best, and reports less noise where classes overlap. A
+        callable takes
         ``(labels, probabilities, *, sample_weight=None)`` with labels 0 and 1 (1 is positive) and
         returns `NoiseRates`.
     sample_weight : array-like of shape (n_rows,), default=None
