@@ -233,6 +233,56 @@ def test_the_number_of_jobs_changes_no_bit(estimator):
     assert one.noise_rates_ == two.noise_rates_
 
 
+def test_rounds_score_again_with_the_pruned_rows_and_keep_the_rates():
+    """Two rounds written down without the package's classifier."""
+    splitter = StratifiedKFold(3, shuffle=True, random_state=5)
+    base = LogisticRegression(max_iter=1000)
+    first = model(cv=splitter).fit(X, Y)
+    keep = ~first.prune_mask_
+    weight = correction_weights(Y, first.noise_rates_)
+    again = np.empty(N)
+    for train, test in splitter.split(X, Y):
+        train = train[keep[train]]
+        base.fit(X[train], Y[train], sample_weight=weight[train])
+        again[test] = base.predict_proba(X[test])[:, 1]
+    mask = prune_labels(Y, again, first.noise_rates_).mask
+    final = base.fit(X[~mask], Y[~mask], sample_weight=weight[~mask])
+
+    second = model(cv=splitter, rounds=2).fit(X, Y)
+    assert second.noise_rates_ == first.noise_rates_
+    assert (second.probabilities_ == first.probabilities_).all()
+    assert (first.ranking_probabilities_ == first.probabilities_).all()
+    assert (second.ranking_probabilities_ == again).all()
+    assert (second.prune_mask_ == mask).all()
+    assert (mask != first.prune_mask_).any()
+    assert (second.estimator_.coef_ == final.coef_).all()
+
+
+def test_rounds_start_from_precomputed_probabilities_too():
+    first = model().fit(X, Y)
+    given = model(rounds=3).fit(X, Y, probabilities=first.probabilities_)
+    assert (given.ranking_probabilities_ != first.probabilities_).any()
+    assert given.noise_rates_ == first.noise_rates_
+    with pytest.raises(ValueError, match="estimator must have predict_proba"):
+        model(estimator=LinearSVC(), rounds=2).fit(X, Y, probabilities=first.probabilities_)
+
+
+def test_rounds_end_where_nothing_is_pruned(caplog):
+    with caplog.at_level(logging.DEBUG, logger="rankprune"):
+        fitted = model(rounds=3).fit(X, TRUTH, probabilities=TRUTH.astype(float))
+    assert not fitted.prune_mask_.any()
+    assert "round 2" not in caplog.text
+
+
+def test_rounds_take_weights_and_leave_trusted_rows_alone():
+    weight = np.random.default_rng(0).integers(0, 3, N).astype(float)
+    trusted = np.arange(N) % 7 == 0
+    fitted = model(rounds=3).fit(X, Y, weight, trusted=trusted)
+    assert not fitted.prune_mask_[trusted | (weight == 0)].any()
+    one = model(rounds=3, n_jobs=2).fit(X, Y, weight, trusted=trusted)
+    assert (one.prune_mask_ == fitted.prune_mask_).all()
+
+
 def test_a_scorer_gives_the_probabilities_and_the_estimator_the_model():
     forest = RandomForestClassifier(20, random_state=1)
     fitted = model(estimator=LinearSVC(), scorer=forest).fit(X, Y)
@@ -306,7 +356,7 @@ def test_positive_unlabeled_learning_prunes_no_positive_label():
         ({"positive_noise_rate": 0.9}, "positive_noise_rate must not exceed the share of negative"),
         ({"noise_estimator": "magic"}, "noise_estimator.* must be a str among .* or a callable"),
         ({"rounds": 0}, "'rounds' parameter .* must be an int in the range"),
-        ({"rounds": 2}, "rounds must be 1, got 2"),
+        ({"rounds": 1.5}, "'rounds' parameter .* must be an int in the range"),
         ({"cv": 1}, "cv must be at least 2 folds"),
         ({"cv": 300}, "cv=300 needs at least 300 rows of each class"),
         ({"n_jobs": "two"}, "'n_jobs' parameter .* must be"),

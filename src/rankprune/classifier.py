@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -44,12 +44,12 @@ from rankprune.core._inputs import (
 )
 from rankprune.core._registry import estimate_unknown_rates, warn_if_uninformative
 from rankprune.probabilities import (
+    Folds,
     are_fractions,
     check_predicts_probabilities,
     check_rows,
     labels_to_fit,
     make_splits,
-    score_folds,
 )
 
 _log = logging.getLogger("rankprune")
@@ -86,7 +86,10 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     noise_estimator : str or callable, default="confident-counts"
         How the rates are estimated; see ``method`` of `estimate_noise_rates`.
     rounds : int, default=1
-        How often rows are scored and pruned. Only 1, the paper's algorithm, is available.
+        How often rows are scored and pruned; 1 is the paper's algorithm. From the second round on
+        every row is scored again, by models fitted to the pruned, weighted rows of the other
+        folds, and pruned by that new ranking with the rates of the first round. Each round costs
+        as many fits as there are folds.
     cv : int, splitter or iterable of (train, test), default=3
         The folds; see `out_of_fold_probabilities`.
     n_jobs : int, default=None
@@ -107,7 +110,9 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     prune_mask_ : ndarray of bool of shape (n_rows,)
         True means dropped.
     probabilities_ : ndarray of shape (n_rows,)
-        Out-of-fold probability of the positive label.
+        Out-of-fold probability of the positive label, of the first round.
+    ranking_probabilities_ : ndarray of shape (n_rows,)
+        Those that the last round pruned by; the same after one round.
     n_features_in_, feature_names_in_
         As the fitted estimator has them.
 
@@ -205,43 +210,46 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         self._forget()
         self._validate_params()
-        if self.rounds != 1:
-            raise ValueError(
-                f"rounds must be 1, got {self.rounds}: rows are scored and pruned once, as in the "
-                "paper. Leave rounds at 1."
-            )
         self._refuse_regressor()
         y = _one_column(y)
         X, groups = check_rows(X, y, groups)
         labels, weight = validate_weighted_labels(
             y, sample_weight, pos_label=self.pos_label, name="y"
         )
-        n_rows = len(labels.is_positive)
-        counted = np.ones(n_rows, dtype=bool) if weight is None else weight > 0
-        is_trusted = validate_trusted(trusted, n_rows)
-        doubted = counted & ~is_trusted
-        _refuse_too_few_doubted(labels.is_positive[doubted], is_trusted)
-        known_rates = self._known_rates(labels.is_positive, doubted, weight)
+        doubt = _rows_in_doubt(labels.is_positive, weight, trusted)
+        known_rates = self._known_rates(doubt)
 
         generator = private_random_state(self.random_state)
-        scores = self._score(X, labels, groups, weight, probabilities, generator)
-        rates = self._rates(labels.is_positive, scores, doubted, weight, known_rates)
-        mask, weights = _prune_and_weigh(labels.is_positive, scores, doubted, weight, rates)
-        keep = counted & ~mask
-        self._log("pruned %d of %d rows: %s", count_true(mask), n_rows, rates)
+        is_scored = probabilities is None or self.rounds > 1
+        folds = self._folds(X, labels, groups, weight, generator, is_scored)
+        if probabilities is None:
+            scores: FloatArray = folds.score(weight)
+        else:
+            # A copy, so that neither side can change what the other holds.
+            scores = validate_probabilities(probabilities, len(doubt.counted)).copy()
+        rates = self._rates(doubt.inputs(scores), known_rates)
+        mask, weights = doubt.prune(scores, rates)
+        ranking = scores
+        for turn in range(1, self.rounds):
+            if not mask.any():
+                break  # the next round would score with the same models
+            self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
+            ranking = folds.score(weights, doubt.counted & ~mask)
+            mask, weights = doubt.prune(ranking, rates)
+        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), rates)
 
         estimator = fresh_clone(self._base(), draw_seed(generator))
-        weights = None if weights is None else weights[keep]
+        rows = np.flatnonzero(doubt.counted & ~mask)
+        weights = None if weights is None else weights[rows]
         warn_if_weights_are_lost(estimator, weights, "the balance of the classes is not corrected")
-        rows = np.flatnonzero(keep)
         # Where nothing is left out, nothing needs copying.
-        kept_X = X if len(rows) == n_rows else _safe_indexing(X, rows)
-        fit_weighted(estimator, kept_X, labels_to_fit(labels)[rows], weights)
-        self.estimator_ = estimator
+        kept_X = X if len(rows) == len(mask) else _safe_indexing(X, rows)
+        self.estimator_ = fit_weighted(estimator, kept_X, labels_to_fit(labels)[rows], weights)
         self.classes_ = labels.classes
         self.noise_rates_ = rates
         self.prune_mask_ = mask
         self.probabilities_ = scores
+        self.ranking_probabilities_ = ranking
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
@@ -294,14 +302,12 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _log(self, message: str, *values: Any) -> None:
         _log.log(logging.INFO if self.verbose else logging.DEBUG, message, *values)
 
-    def _known_rates(
-        self, is_positive: BoolArray, doubted: BoolArray, weight: NDArray[np.float64] | None
-    ) -> NoiseRates | None:
+    def _known_rates(self, doubt: _Doubt) -> NoiseRates | None:
         """Return the rates where both are known, after refusing known ones that cannot be."""
         known = (self.positive_noise_rate, self.negative_noise_rate)
-        mass = np.ones(len(doubted)) if weight is None else weight
-        n_positive = float(mass[doubted & is_positive].sum())
-        n_negative = float(mass[doubted & ~is_positive].sum())
+        mass = np.ones(len(doubt.counted)) if doubt.weight is None else doubt.weight
+        n_positive = float(mass[doubt.doubted & doubt.is_positive].sum())
+        n_negative = float(mass[doubt.doubted & ~doubt.is_positive].sum())
         positive, negative = (0.0 if rate is None else rate for rate in known)
         observed = n_positive / (n_positive + n_negative)
         rates = NoiseRates.from_noise_rates(positive, negative, observed)
@@ -309,19 +315,19 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return None
         return replace(rates, n_positive=n_positive, n_negative=n_negative)
 
-    def _score(
+    def _folds(
         self,
         X: Any,
         labels: BinaryLabels,
         groups: Any,
         weight: NDArray[np.float64] | None,
-        probabilities: ArrayLike | None,
         generator: np.random.RandomState,
-    ) -> FloatArray:
-        if probabilities is not None:
-            # A copy, so that neither side can change what the other holds.
-            return validate_probabilities(probabilities, len(labels.is_positive)).copy()
+        is_scored: bool,
+    ) -> Folds:
+        """Return who scores which rows; nobody where no round needs it."""
         scorer = self._base() if self.scorer is None else self.scorer
+        if not is_scored:
+            return Folds(scorer, X, labels, [], self.n_jobs, seed=0)
         check_predicts_probabilities(scorer, "estimator" if self.scorer is None else "scorer")
         if self.scorer is not None:  # the estimator itself is asked at its final fit
             warn_if_weights_are_lost(
@@ -329,19 +335,9 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
         self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
-        return score_folds(scorer, X, labels, splits, weight, self.n_jobs, draw_seed(generator))
+        return Folds(scorer, X, labels, splits, self.n_jobs, draw_seed(generator))
 
-    def _rates(
-        self,
-        is_positive: BoolArray,
-        scores: FloatArray,
-        doubted: BoolArray,
-        weight: NDArray[np.float64] | None,
-        known_rates: NoiseRates | None,
-    ) -> NoiseRates:
-        inputs = Inputs(
-            is_positive[doubted], scores[doubted], None if weight is None else weight[doubted]
-        )
+    def _rates(self, inputs: Inputs, known_rates: NoiseRates | None) -> NoiseRates:
         if known_rates is not None:
             warn_if_uninformative(inputs, known_rates)
             return known_rates
@@ -353,40 +349,55 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
 
 
+@dataclass(frozen=True)
+class _Doubt:
+    """Which rows count and which of these are in doubt; the others are settled or weigh nothing."""
+
+    is_positive: BoolArray
+    weight: NDArray[np.float64] | None
+    counted: BoolArray
+    doubted: BoolArray
+
+    def inputs(self, scores: FloatArray) -> Inputs:
+        """Return what the noise rates are estimated from."""
+        weight = None if self.weight is None else self.weight[self.doubted]
+        return Inputs(self.is_positive[self.doubted], scores[self.doubted], weight)
+
+    def prune(
+        self, scores: FloatArray, rates: NoiseRates
+    ) -> tuple[BoolArray, NDArray[np.float64] | None]:
+        """Return which rows are dropped and the weight of every row, None where all weigh 1."""
+        inputs = self.inputs(scores)
+        pruning = prune_labels(
+            inputs.is_positive, inputs.probabilities, rates, sample_weight=inputs.sample_weight
+        )
+        mask = np.zeros(len(self.counted), dtype=bool)
+        mask[self.doubted] = pruning.mask
+        correction = correction_weights(inputs.is_positive, rates)
+        if self.weight is None and (correction == 1).all():
+            return mask, None
+        weights = np.ones(len(mask)) if self.weight is None else self.weight.copy()
+        left = 1.0 if pruning.sample_weight is None else pruning.sample_weight
+        weights[self.doubted] = left * correction
+        return mask, weights
+
+
+def _rows_in_doubt(
+    is_positive: BoolArray, weight: NDArray[np.float64] | None, trusted: ArrayLike | None
+) -> _Doubt:
+    n_rows = len(is_positive)
+    counted = np.ones(n_rows, dtype=bool) if weight is None else weight > 0
+    is_trusted = validate_trusted(trusted, n_rows)
+    doubted = counted & ~is_trusted
+    if is_trusted.any() and len(np.unique(is_positive[doubted])) < 2:
+        raise ValueError(
+            "trusted must leave rows of both classes whose labels are in doubt; "
+            f"{count_true(doubted)} rows of weight above 0 are left. With every label settled "
+            "there is nothing to estimate: fit the estimator itself."
+        )
+    return _Doubt(is_positive, weight, counted, doubted)
+
+
 def _one_column(y: Any) -> Any:
     """Return labels given as a column as scikit-learn would: flat, with its warning."""
     return column_or_1d(y, warn=True) if np.asarray(y).shape[1:] == (1,) else y
-
-
-def _refuse_too_few_doubted(is_positive: BoolArray, is_trusted: BoolArray) -> None:
-    if is_trusted.any() and len(np.unique(is_positive)) < 2:
-        raise ValueError(
-            "trusted must leave rows of both classes whose labels are in doubt; "
-            f"{len(is_positive)} rows of weight above 0 are left. With every label settled there "
-            "is nothing to estimate: fit the estimator itself."
-        )
-
-
-def _prune_and_weigh(
-    is_positive: BoolArray,
-    scores: FloatArray,
-    doubted: BoolArray,
-    weight: NDArray[np.float64] | None,
-    rates: NoiseRates,
-) -> tuple[BoolArray, NDArray[np.float64] | None]:
-    """Return which rows are dropped and the weight of every row, None where all weigh 1."""
-    pruning = prune_labels(
-        is_positive[doubted],
-        scores[doubted],
-        rates,
-        sample_weight=None if weight is None else weight[doubted],
-    )
-    mask = np.zeros(len(doubted), dtype=bool)
-    mask[doubted] = pruning.mask
-    correction = correction_weights(is_positive[doubted], rates)
-    if weight is None and (correction == 1).all():
-        return mask, None
-    weights = np.ones(len(doubted)) if weight is None else weight.copy()
-    left = correction if pruning.sample_weight is None else pruning.sample_weight * correction
-    weights[doubted] = left
-    return mask, weights

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def out_of_fold_probabilities(
     warn_if_weights_are_lost(estimator, weight, "the weights have no effect on the probabilities")
     generator = private_random_state(random_state)
     splits = make_splits(cv, X, labels, groups, weight, draw_seed(generator))
-    return score_folds(estimator, X, labels, splits, weight, n_jobs, draw_seed(generator))
+    return Folds(estimator, X, labels, splits, n_jobs, draw_seed(generator)).score(weight)
 
 
 def check_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any]:
@@ -146,28 +147,44 @@ def make_splits(
     return splits
 
 
-def score_folds(
-    estimator: Any,
-    X: Any,
-    labels: BinaryLabels,
-    splits: list[Split],
-    sample_weight: NDArray[np.float64] | None,
-    n_jobs: int | None,
-    seed: int,
-) -> NDArray[np.float64]:
-    """Return the probability of the positive label for the test rows of every split."""
-    y = labels_to_fit(labels)
-    positive = y[labels.is_positive.argmax()]
-    scores = Parallel(n_jobs=n_jobs)(
-        delayed(_score_fold)(
-            fresh_clone(estimator, seed), X, y, positive, split, sample_weight, fold
+@dataclass(frozen=True)
+class Folds:
+    """Who scores which rows: an estimator, the table, and the splits."""
+
+    estimator: Any
+    X: Any
+    labels: BinaryLabels
+    splits: list[Split]
+    n_jobs: int | None
+    seed: int
+
+    def score(
+        self,
+        sample_weight: NDArray[np.float64] | None,
+        is_trained_on: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return P(positive) of every row, by models fitted on the other folds' training rows."""
+        y = labels_to_fit(self.labels)
+        positive = y[self.labels.is_positive.argmax()]
+        splits = self.splits
+        if is_trained_on is not None:
+            splits = [(train[is_trained_on[train]], test) for train, test in splits]
+        scores = Parallel(n_jobs=self.n_jobs)(
+            delayed(_score_fold)(
+                fresh_clone(self.estimator, self.seed),
+                self.X,
+                y,
+                positive,
+                split,
+                sample_weight,
+                fold,
+            )
+            for fold, split in enumerate(splits)
         )
-        for fold, split in enumerate(splits)
-    )
-    probabilities = np.empty(len(y), dtype=np.float64)
-    for (_, test), fold_scores in zip(splits, scores, strict=True):
-        probabilities[test] = fold_scores
-    return probabilities
+        probabilities = np.empty(len(y), dtype=np.float64)
+        for (_, test), fold_scores in zip(splits, scores, strict=True):
+            probabilities[test] = fold_scores
+        return probabilities
 
 
 def labels_to_fit(labels: BinaryLabels) -> NDArray[Any]:
