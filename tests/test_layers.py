@@ -13,6 +13,7 @@ LAYERS = {
     "core": 0,
     "_fitting": 1,
     "probabilities": 2,
+    "metrics": 1,
     "classifier": 3,
     "demo": 7,
     "cli": 8,

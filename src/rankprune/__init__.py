@@ -37,7 +37,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("core", "exceptions"):
+    if name in ("core", "exceptions", "metrics"):
         return import_module(f"rankprune.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'rankprune' has no attribute {name!r}")
@@ -45,4 +45,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "core", "exceptions", "__version__"]
+    return [*__all__, "core", "exceptions", "metrics", "__version__"]

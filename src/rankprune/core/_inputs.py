@@ -126,6 +126,23 @@ def validate_probabilities(
     return values
 
 
+def validate_scores(scores: ArrayLike, n_rows: int) -> FloatArray:
+    """Return scores of any scale as finite floats, one per row."""
+    values = _real_numbers(
+        _one_dimensional(_as_array(scores, "scores"), "scores", "one score per row"),
+        "scores",
+        "Pass predict_proba(X)[:, 1] or decision_function(X).",
+    )
+    _refuse_other_length(values, n_rows, "scores")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(
+            f"scores must be finite; row {bad[0]} holds {values[bad[0]]:g}. Find out why the model "
+            "gives no score there, or leave the row out."
+        )
+    return values
+
+
 def validate_sample_weight(
     sample_weight: ArrayLike | None, n_rows: int
 ) -> NDArray[np.float64] | None:

@@ -1,0 +1,353 @@
+"""What metrics on noisy test labels say about the clean ones, given the noise rates.
+
+A model that is judged by labels of which some are wrong looks worse than it is. Under
+class-conditional noise the counts that every metric is made of mix in a known way, so they can be
+unmixed: the estimates need the noise rates, but no clean label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+from sklearn.metrics import make_scorer
+
+from rankprune.core import NoiseRates
+from rankprune.core._inputs import (
+    BinaryLabels,
+    BoolArray,
+    FloatArray,
+    validate_scores,
+    validate_share,
+    validate_weighted_labels,
+)
+from rankprune.core._noise_rates import validate_noise_rates
+
+
+@dataclass(frozen=True)
+class CleanMetric:
+    """One metric, as clean labels would give it.
+
+    Attributes
+    ----------
+    value : float
+        The estimate, within [0, 1].
+    low, high : float
+        Confidence interval. It covers the chance of the test rows, with the noise rates taken as
+        known: rates that are off shift it, and no test set shows by how much.
+    noisy : float
+        The plain metric against the noisy labels.
+    """
+
+    value: float
+    low: float
+    high: float
+    noisy: float
+
+
+def clean_metrics(
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    noise_rates: NoiseRates,
+    *,
+    scores: ArrayLike | None = None,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> dict[str, CleanMetric]:
+    """Return what clean test labels would say of a model, from noisy ones.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        Noisy test labels, of any two values.
+    predictions : array-like of shape (n_rows,)
+        Predicted labels, of the same values. The model must not have been fitted on these rows.
+    noise_rates : NoiseRates
+        Of the process that made the labels. Only the two noise rates are used; the label error
+        rates follow from the share of positive labels among the test rows themselves.
+    scores : array-like of shape (n_rows,), default=None
+        Scores or probabilities of the positive class, for the AUC.
+    level : float, default=0.95
+        Of the confidence intervals.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the test rows; they count as importance in the intervals.
+    pos_label : default=None
+        The positive label; the larger of the two values by default.
+
+    Returns
+    -------
+    dict of str to CleanMetric
+        ``accuracy``, ``error``, ``recall``, ``false_positive_rate``, ``precision``, ``f1``,
+        ``balanced_accuracy``, and ``roc_auc`` where scores are given.
+
+    Notes
+    -----
+    With f the prediction, P(f=1, s=1) = (1 - rho_1) P(f=1, y=1) + rho_0 P(f=1, y=0), and alike for
+    s=0: two equations for the two clean counts. For the AUC, 1/2 + (AUC_noisy - 1/2) /
+    (1 - pi_1 - pi_0). Both need (s independent of x) given y: noise that prefers hard rows breaks
+    them. Intervals are by the delta method; the variance of the AUC is DeLong's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import NoiseRates
+    >>> from rankprune.metrics import clean_metrics
+    >>> labels = np.repeat([1, 1, 0, 0], [40, 10, 20, 130])       # one in five positives lost
+    >>> predictions = np.repeat([1, 0, 1, 0], [40, 10, 20, 130])
+    >>> rates = NoiseRates.from_noise_rates(0.2, 0.0, observed_prevalence=0.25)
+    >>> found = clean_metrics(labels, predictions, rates)
+    >>> round(found["precision"].noisy, 3), round(found["precision"].value, 3)
+    (0.667, 0.833)
+    """
+    checked, given_weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
+    is_positive = checked.is_positive
+    weight = np.ones(len(is_positive)) if given_weight is None else given_weight
+    test_rates = _rates_among(is_positive, weight, noise_rates)
+    z = float(norm.ppf(0.5 + validate_share(level, "level") / 2))
+    cells = _cells(is_positive, _validate_predictions(predictions, checked), weight)
+    unmix = _unmixing(test_rates)
+    found = {
+        name: _corrected(terms, cells, unmix, z, _kish(weight)) for name, terms in _METRICS.items()
+    }
+    if scores is not None:
+        checked_scores = validate_scores(scores, len(is_positive))
+        found["roc_auc"] = _corrected_auc(is_positive, checked_scores, weight, test_rates, z)
+    return found
+
+
+def clean_scorer(metric: str, noise_rates: NoiseRates, *, pos_label: Any = None) -> Any:
+    """Return a scorer for `GridSearchCV` and its like that judges by what clean labels would say.
+
+    Parameters
+    ----------
+    metric : str
+        A key of what `clean_metrics` returns; ``error`` and ``false_positive_rate`` are negated,
+        so that greater is better.
+    noise_rates : NoiseRates
+        As in `clean_metrics`.
+    pos_label : default=None
+        As in `clean_metrics`.
+
+    Returns
+    -------
+    callable
+        Takes ``(estimator, X, y, sample_weight=None)``, as scikit-learn's scorers do.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from rankprune import NoiseRates, flip_labels
+    >>> from rankprune.metrics import clean_scorer
+    >>> X, truth = make_classification(2000, class_sep=2, random_state=0)
+    >>> y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+    >>> scorer = clean_scorer("roc_auc", NoiseRates.from_noise_rates(0.3, 0.1, y.mean()))
+    >>> scores = cross_val_score(LogisticRegression(), X, y, scoring=scorer)
+    >>> bool(scores.mean() > cross_val_score(LogisticRegression(), X, y, scoring="roc_auc").mean())
+    True
+    """
+    validate_noise_rates(noise_rates)
+    if metric not in (*_METRICS, "roc_auc"):
+        raise ValueError(
+            f"metric must be one of {sorted([*_METRICS, 'roc_auc'])}, got {metric!r}. Pass a name."
+        )
+    if metric == "roc_auc":
+        return make_scorer(
+            _auc_score,
+            response_method=("decision_function", "predict_proba"),
+            noise_rates=noise_rates,
+            pos_label=pos_label,
+        )
+    return make_scorer(
+        _metric_score,
+        greater_is_better=metric not in ("error", "false_positive_rate"),
+        metric=metric,
+        noise_rates=noise_rates,
+        pos_label=pos_label,
+    )
+
+
+# Each metric as a sum of factor * (numerator . cells) / (denominator . cells), the cells being the
+# shares of true positives, false negatives, false positives and true negatives.
+_Term = tuple[float, tuple[int, int, int, int], tuple[int, int, int, int]]
+_METRICS: dict[str, tuple[_Term, ...]] = {
+    "accuracy": ((1.0, (1, 0, 0, 1), (1, 1, 1, 1)),),
+    "error": ((1.0, (0, 1, 1, 0), (1, 1, 1, 1)),),
+    "recall": ((1.0, (1, 0, 0, 0), (1, 1, 0, 0)),),
+    "false_positive_rate": ((1.0, (0, 0, 1, 0), (0, 0, 1, 1)),),
+    "precision": ((1.0, (1, 0, 0, 0), (1, 0, 1, 0)),),
+    "f1": ((1.0, (2, 0, 0, 0), (2, 1, 1, 0)),),
+    "balanced_accuracy": (
+        (0.5, (1, 0, 0, 0), (1, 1, 0, 0)),
+        (0.5, (0, 0, 0, 1), (0, 0, 1, 1)),
+    ),
+}
+
+
+def _metric_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    metric: str,
+    noise_rates: NoiseRates,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    found = clean_metrics(
+        y_true, y_pred, noise_rates, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return found[metric].value
+
+
+def _auc_score(
+    y_true: Any,
+    y_score: Any,
+    *,
+    noise_rates: NoiseRates,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    found = clean_metrics(
+        y_true,
+        y_true,
+        noise_rates,
+        scores=y_score,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+    )
+    return found["roc_auc"].value
+
+
+def _rates_among(
+    is_positive: BoolArray, weight: NDArray[np.float64], noise_rates: NoiseRates
+) -> NoiseRates:
+    """Return the rates of the test rows: the same noise, their own share of positive labels."""
+    validate_noise_rates(noise_rates)
+    observed = float(weight[is_positive].sum() / weight.sum())
+    return NoiseRates.from_noise_rates(
+        noise_rates.positive_noise_rate, noise_rates.negative_noise_rate, observed
+    )
+
+
+def _validate_predictions(predictions: ArrayLike, labels: BinaryLabels) -> BoolArray:
+    values = np.asarray(predictions)
+    if values.shape != labels.is_positive.shape:
+        raise ValueError(
+            f"predictions must have one label per row, got shape {values.shape} for "
+            f"{len(labels.is_positive)} labels. Pass what predict(X) returns."
+        )
+    known = np.isin(values, labels.classes)
+    if not known.all():
+        row = int(np.flatnonzero(~known)[0])
+        raise ValueError(
+            f"predictions must hold the label values {labels.classes.tolist()}; row {row} holds "
+            f"{values[row : row + 1].tolist()[0]!r}. Pass what predict(X) returns, not scores."
+        )
+    return np.asarray(values == labels.pos_label)
+
+
+def _cells(
+    is_positive: BoolArray, is_predicted: BoolArray, weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    parts = (
+        is_positive & is_predicted,
+        is_positive & ~is_predicted,
+        ~is_positive & is_predicted,
+        ~is_positive & ~is_predicted,
+    )
+    shares: NDArray[np.float64] = np.array([weight[part].sum() for part in parts])
+    return shares / float(weight.sum())
+
+
+def _unmixing(rates: NoiseRates) -> NDArray[np.float64]:
+    """Return the matrix that turns shares by given label into shares by true class."""
+    rho1, rho0 = rates.positive_noise_rate, rates.negative_noise_rate
+    by_class = np.array([[1 - rho0, -rho0], [-rho1, 1 - rho1]]) / (1 - rho1 - rho0)
+    return np.asarray(np.kron(by_class, np.eye(2)), dtype=np.float64)
+
+
+def _corrected(
+    terms: tuple[_Term, ...],
+    cells: NDArray[np.float64],
+    unmix: NDArray[np.float64],
+    z: float,
+    n_rows: float,
+) -> CleanMetric:
+    value, gradient = _value_and_gradient(terms, unmix @ cells)
+    noisy, _ = _value_and_gradient(terms, cells)
+    if gradient is None:
+        return CleanMetric(0.0, 0.0, 1.0, noisy)
+    slope = gradient @ unmix
+    variance = float(cells @ slope**2 - (cells @ slope) ** 2) / n_rows
+    return _with_interval(value, variance, z, noisy)
+
+
+def _value_and_gradient(
+    terms: tuple[_Term, ...], cells: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64] | None]:
+    """Return a metric and its gradient; 0 and None where it divides by nothing."""
+    value, gradient = 0.0, np.zeros(4)
+    for factor, numerator, denominator in terms:
+        whole = float(np.dot(denominator, cells))
+        if whole <= 0:
+            return 0.0, None
+        ratio = float(np.dot(numerator, cells)) / whole
+        value += factor * ratio
+        gradient += factor * (np.array(numerator) - ratio * np.array(denominator)) / whole
+    return value, gradient
+
+
+def _corrected_auc(
+    is_positive: BoolArray,
+    scores: FloatArray,
+    weight: NDArray[np.float64],
+    rates: NoiseRates,
+    z: float,
+) -> CleanMetric:
+    positives, negatives = scores[is_positive], scores[~is_positive]
+    positive_weight, negative_weight = weight[is_positive], weight[~is_positive]
+    # DeLong: the share of the other class that each row outranks (or is outranked by).
+    won = _share_below(positives, negatives, negative_weight)
+    lost = 1 - _share_below(negatives, positives, positive_weight)
+    noisy = float(np.average(won, weights=positive_weight))
+    variance = _variance_of_mean(won, positive_weight) + _variance_of_mean(lost, negative_weight)
+    signal = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
+    # The share of positive labels is a sample too, and the signal depends on it.
+    p, prevalence = rates.observed_prevalence, rates.estimated_prevalence
+    between = 1 - rates.positive_noise_rate - rates.negative_noise_rate
+    slope = (1 / prevalence - 1 / (1 - prevalence)) / between - (1 / p - 1 / (1 - p))
+    variance += ((noisy - 0.5) * slope) ** 2 * p * (1 - p) / _kish(weight)
+    return _with_interval(0.5 + (noisy - 0.5) / signal, variance / signal**2, z, noisy)
+
+
+def _share_below(
+    scores: FloatArray, others: FloatArray, weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    order = np.argsort(others)
+    cumulated = np.concatenate([[0.0], np.cumsum(weight[order])]) / weight.sum()
+    below = cumulated[np.searchsorted(others[order], scores, side="left")]
+    at_most = cumulated[np.searchsorted(others[order], scores, side="right")]
+    return np.asarray((below + at_most) / 2)
+
+
+def _variance_of_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    n_rows = _kish(weight)
+    if n_rows <= 1:
+        return 0.25  # one row says nothing about the spread: the most it can be
+    spread = np.average((values - np.average(values, weights=weight)) ** 2, weights=weight)
+    return float(spread) / (n_rows - 1)
+
+
+def _kish(weight: NDArray[np.float64]) -> float:
+    return float(weight.sum() ** 2 / (weight @ weight))
+
+
+def _with_interval(value: float, variance: float, z: float, noisy: float) -> CleanMetric:
+    half = z * max(variance, 0.0) ** 0.5
+    low, value, high = (min(max(bound, 0.0), 1.0) for bound in (value - half, value, value + half))
+    return CleanMetric(value, low, high, noisy)

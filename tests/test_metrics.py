@@ -1,0 +1,234 @@
+"""Clean metrics from noisy labels: plain at zero noise, exact on exact data, honest intervals."""
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as plain_metrics
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from exact_data import exact_data, overlapping, scores
+from rankprune import NoiseRates, flip_labels
+from rankprune.metrics import clean_metrics, clean_scorer
+
+NONE = NoiseRates.from_noise_rates(0, 0, 0.5)
+SCIKIT_LEARN = {
+    "accuracy": plain_metrics.accuracy_score,
+    "error": plain_metrics.zero_one_loss,
+    "recall": plain_metrics.recall_score,
+    "precision": plain_metrics.precision_score,
+    "f1": plain_metrics.f1_score,
+    "balanced_accuracy": plain_metrics.balanced_accuracy_score,
+}
+
+
+def simulated(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < 0.4
+    score = truth + rng.standard_normal(n)
+    return truth, score, (score > 0.6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_without_noise_they_are_the_plain_metrics(weighted):
+    truth, score, predicted = simulated()
+    weight = np.random.default_rng(1).random(400) if weighted else None
+    found = clean_metrics(truth, predicted, NONE, scores=score, sample_weight=weight)
+    for name, function in SCIKIT_LEARN.items():
+        expected = function(truth, predicted, sample_weight=weight)
+        assert found[name].value == pytest.approx(expected, abs=1e-12)
+        assert found[name].noisy == pytest.approx(expected, abs=1e-12)
+        assert found[name].low < expected < found[name].high
+    false_positives = np.average(
+        predicted[~truth], weights=None if weight is None else weight[~truth]
+    )
+    assert found["false_positive_rate"].value == pytest.approx(false_positives)
+    auc = plain_metrics.roc_auc_score(truth, score, sample_weight=weight)
+    assert found["roc_auc"].value == pytest.approx(auc, abs=1e-12)
+    assert found["roc_auc"].low < auc < found["roc_auc"].high
+    assert "roc_auc" not in clean_metrics(truth, predicted, NONE)
+
+
+@given(overlapping(), st.data())
+def test_they_are_exact_where_the_noise_is_exactly_class_conditional(data, draw):
+    score = np.array(draw.draw(scores(data.n_cells)))[data.cell]
+    predicted = (
+        np.array(draw.draw(st.lists(st.booleans(), min_size=data.n_cells, max_size=data.n_cells)))[
+            data.cell
+        ]
+    ).astype(int)
+    found = clean_metrics(data.labels, predicted, data.rates(), scores=score)
+    clean = clean_metrics(data.true_labels, predicted, NONE, scores=score)
+    for name, metric in clean.items():
+        assert found[name].value == pytest.approx(metric.value, abs=1e-9)
+
+
+def test_only_the_noise_rates_are_taken_from_the_rates():
+    """The test rows have a prevalence of their own."""
+    data = exact_data([(3, 1), (1, 6)], rho1=6, rho0=2)
+    predicted = (data.cell == 0).astype(int)
+    elsewhere = NoiseRates.from_noise_rates(0.3, 0.1, observed_prevalence=0.6)
+    found = clean_metrics(data.labels, predicted, elsewhere)
+    assert found["recall"].value == pytest.approx(0.75)
+    assert found["precision"].value == pytest.approx(0.75)
+    assert found["false_positive_rate"].value == pytest.approx(1 / 7)
+
+
+def test_the_other_label_may_be_positive():
+    truth, score, predicted = simulated()
+    labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
+    rates = NoiseRates.from_noise_rates(0.2, 0.1, 0.5)
+    swapped = NoiseRates.from_noise_rates(0.1, 0.2, 0.5)
+    names = np.array(["no", "yes"])
+    one = clean_metrics(labels, predicted, rates, scores=score)
+    other = clean_metrics(
+        names[labels.astype(int)],
+        names[predicted.astype(int)],
+        swapped,
+        scores=-score,
+        pos_label="no",
+    )
+    for name in ("accuracy", "balanced_accuracy", "roc_auc"):
+        assert one[name].value == pytest.approx(other[name].value)
+        assert one[name].low == pytest.approx(other[name].low)
+    assert one["recall"].value == pytest.approx(1 - other["false_positive_rate"].value)
+
+
+def test_intervals_by_hand():
+    """90 of 100 right: the interval of Wald; and DeLong's variance counted over all pairs."""
+    truth = np.repeat([1, 0], [50, 50])
+    predicted = truth.copy()
+    predicted[:10] = 0
+    found = clean_metrics(truth, predicted, NONE, level=0.9)["accuracy"]
+    half = 1.6448536269514722 * np.sqrt(0.9 * 0.1 / 100)
+    assert (found.low, found.high) == pytest.approx((0.9 - half, 0.9 + half))
+    score = np.array([0.9, 0.4, 0.7, 0.8, 0.5, 0.4, 0.1, 0.3])
+    truth = np.array([1, 1, 1, 1, 0, 0, 0, 0])
+    wins = (score[:4, None] > score[None, 4:]) + 0.5 * (score[:4, None] == score[None, 4:])
+    variance = wins.mean(axis=1).var(ddof=1) / 4 + wins.mean(axis=0).var(ddof=1) / 4
+    found = clean_metrics(truth, truth, NONE, scores=score, level=0.5)["roc_auc"]
+    assert found.value == wins.mean()
+    assert found.value - found.low == pytest.approx(0.6744897501960817 * np.sqrt(variance))
+
+
+def test_a_weight_scale_does_not_change_intervals():
+    truth, score, predicted = simulated()
+    weight = np.random.default_rng(1).random(400)
+    one = clean_metrics(truth, predicted, NONE, scores=score, sample_weight=weight)
+    other = clean_metrics(truth, predicted, NONE, scores=score, sample_weight=weight * 1000)
+    for name in one:
+        assert one[name].low == pytest.approx(other[name].low)
+
+
+def test_bias_and_coverage_are_as_stated():
+    rates = NoiseRates.from_noise_rates(0.3, 0.1, 0.5)
+    truth, score, predicted = simulated(2_000_000, seed=1)
+    exact = clean_metrics(truth, predicted, NONE, scores=score)
+    rng = np.random.default_rng(0)
+    found = {name: [] for name in exact}
+    for seed in range(300):
+        truth, score, predicted = simulated(2000, seed=seed + 10)
+        chance = rng.random(2000)
+        labels = np.where(truth, chance >= 0.3, chance < 0.1)
+        for name, metric in clean_metrics(labels, predicted, rates, scores=score).items():
+            covered = metric.low <= exact[name].value <= metric.high
+            found[name].append((metric.value, covered, metric.noisy))
+    for name, results in found.items():
+        value, coverage, noisy = np.mean(np.array(results, dtype=float), axis=0)
+        assert abs(value - exact[name].value) < 0.005
+        assert abs(noisy - exact[name].value) > 0.05
+        assert 0.91 < coverage < 0.99
+
+
+def test_estimates_stay_within_the_possible():
+    labels = np.repeat([1, 0], [30, 70])
+    found = clean_metrics(labels, labels, NoiseRates.from_noise_rates(0.2, 0.2, 0.4), scores=labels)
+    for metric in found.values():
+        assert 0 <= metric.low <= metric.value <= metric.high <= 1
+    assert found["recall"].value == 1
+
+
+def test_a_metric_that_divides_by_nothing_is_zero_and_uncertain():
+    labels = np.repeat([1, 0], [30, 70])
+    found = clean_metrics(labels, np.zeros(100, dtype=int), NONE)
+    assert found["precision"].value == 0
+    assert (found["precision"].low, found["precision"].high) == (0, 1)
+    assert found["recall"].value == 0
+    single = clean_metrics([1, 0, 0], [1, 0, 0], NONE, scores=[0.9, 0.1, 0.2])["roc_auc"]
+    assert single.value == 1
+    assert single.low < 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": [1, 1]}, "labels must hold two classes"),
+        ({"predictions": [1]}, r"predictions must have one label per row, got shape \(1,\) for 2"),
+        (
+            {"predictions": [0.3, 1.0]},
+            r"predictions must hold the label values \[0, 1\]; row 0 .* 0.3",
+        ),
+        (
+            {"noise_rates": NoiseRates.from_noise_rates(0.0, 0.6, 0.7)},
+            "negative_noise_rate must not",
+        ),
+        ({"scores": [0.1]}, "scores must have one value per label"),
+        ({"scores": [0.1, np.nan]}, "scores must be finite; row 1 holds nan"),
+        ({"scores": ["a", "b"]}, "scores must be real numbers"),
+        ({"scores": [[0.1], [0.2]]}, "scores must be one-dimensional, one score per row"),
+        ({"level": 1.0}, "level must lie in"),
+        ({"level": 0}, "level must lie strictly between 0 and 1"),
+        ({"sample_weight": [-1, 1]}, "sample_weight must be finite"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    call = {"labels": [1, 0], "predictions": [1, 0], "noise_rates": NONE, **change}
+    with pytest.raises(ValueError, match=message):
+        clean_metrics(**call)
+    with pytest.raises(TypeError, match="noise_rates must be NoiseRates"):
+        clean_metrics([1, 0], [1, 0], (0.1, 0.2))
+
+
+def test_scorers_judge_by_what_clean_labels_would_say():
+    X, truth = make_classification(3000, class_sep=1.0, random_state=0)
+    y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+    rates = NoiseRates.from_noise_rates(0.3, 0.1, y.mean())
+    model = LogisticRegression().fit(X[:1500], y[:1500])
+    for name in ("accuracy", "f1", "error", "roc_auc", "false_positive_rate"):
+        noisy_rows, clean_rows = (X[1500:], y[1500:]), (X[1500:], truth[1500:])
+        found = clean_scorer(name, rates)(model, *noisy_rows)
+        expected = clean_scorer(name, NONE)(model, *clean_rows)
+        assert found == pytest.approx(expected, abs=0.04)
+        assert (found < 0) == (name in ("error", "false_positive_rate"))
+    search = GridSearchCV(LogisticRegression(), {"C": [1e-4, 1]}, scoring=clean_scorer("f1", rates))
+    assert search.fit(X, np.where(y, "yes", "no")).best_score_ > 0.7
+    other = clean_scorer("recall", NoiseRates.from_noise_rates(0.1, 0.3, 0.5), pos_label=0)
+    assert cross_val_score(LogisticRegression(), X, y, scoring=other).mean() > 0.7
+    auc = clean_scorer("roc_auc", NoiseRates.from_noise_rates(0.1, 0.3, 0.5), pos_label=0)
+    assert auc(model, X, y) == pytest.approx(clean_scorer("roc_auc", rates)(model, X, y))
+
+
+def test_scorers_take_weights_by_routing():
+    truth, score, _ = simulated()
+    weight = np.random.default_rng(0).random(400)
+    X = score[:, None]
+    model = LogisticRegression().fit(X, truth)
+    for name in ("accuracy", "roc_auc"):
+        scorer = clean_scorer(name, NONE)
+        expected = clean_metrics(truth, model.predict(X), NONE, scores=score, sample_weight=weight)[
+            name
+        ].value
+        assert scorer(model, X, truth, sample_weight=weight) == pytest.approx(expected)
+        with sklearn.config_context(enable_metadata_routing=True):
+            routed = clean_scorer(name, NONE).set_score_request(sample_weight=True)
+            assert routed(model, X, truth, sample_weight=weight) == pytest.approx(expected)
+
+
+def test_an_unknown_metric_is_refused():
+    with pytest.raises(ValueError, match=r"metric must be one of \['accuracy', .* got 'mcc'"):
+        clean_scorer("mcc", NONE)
+    with pytest.raises(TypeError, match="noise_rates must be NoiseRates"):
+        clean_scorer("f1", 0.1)
