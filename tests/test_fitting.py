@@ -22,6 +22,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from rankprune import RankPruningClassifier
 from rankprune._fitting import (
@@ -132,7 +133,7 @@ def test_weights_change_the_fit_the_same_way_with_and_without_routing(make, rout
         VotingClassifier([("a", scaled_logistic)], voting="soft"),
         OneVsRestClassifier(logistic),
         FixedThresholdClassifier(logistic),
-        BaggingClassifier(n_estimators=3, random_state=0),
+        BaggingClassifier(DecisionTreeClassifier(), n_estimators=3, random_state=0),
         AdaBoostClassifier(n_estimators=3, random_state=0),
         CalibratedClassifierCV(scaled_logistic),
         RFECV(logistic, scoring="accuracy"),
