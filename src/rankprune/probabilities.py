@@ -125,16 +125,18 @@ def make_splits(
 ) -> list[Split]:
     """Return (train, test) row numbers; a row of weight 0 is in no training set."""
     n_rows = len(labels.is_positive)
-    rows = np.arange(n_rows) if sample_weight is None else np.flatnonzero(sample_weight > 0)
+    counted = np.ones(n_rows, dtype=bool) if sample_weight is None else sample_weight > 0
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        cv = _stratified_splitter(int(cv), labels.is_positive[rows], groups, seed)
+        cv = _stratified_splitter(int(cv), labels.is_positive[counted], groups, seed)
     if hasattr(cv, "split") and not isinstance(cv, str):
-        splits = _split_counted(seeded_splitter(cv, seed), X, labels, groups, rows)
+        splits = _split_counted(seeded_splitter(cv, seed), X, labels, groups, counted)
     else:
-        splits = _given_splits(cv, n_rows, rows)
+        splits = _given_splits(cv, counted)
     _refuse_no_partition([test for _, test in splits], n_rows)
     for fold, (train, test) in enumerate(splits):
-        if np.isin(test, train).any():
+        is_trained_on = np.zeros(n_rows, dtype=bool)
+        is_trained_on[train] = True
+        if is_trained_on[test].any():
             raise ValueError(
                 f"cv must keep test rows out of training; fold {fold} is fitted on rows that it "
                 "scores. Pass (train, test) pairs without a row in common."
@@ -223,23 +225,22 @@ def _stratified_splitter(
 
 
 def _split_counted(
-    splitter: Any, X: Any, labels: BinaryLabels, groups: Any, rows: NDArray[np.intp]
+    splitter: Any, X: Any, labels: BinaryLabels, groups: Any, counted: NDArray[np.bool_]
 ) -> list[Split]:
     """Return the splits of the rows of positive weight, with the others dealt out for scoring."""
-    n_rows = len(labels.is_positive)
     y = labels_to_fit(labels)
-    if len(rows) < n_rows:
+    rows, uncounted = np.flatnonzero(counted), np.flatnonzero(~counted)
+    if uncounted.size:
         X, y = _safe_indexing(X, rows), y[rows]
         groups = None if groups is None else _safe_indexing(groups, rows)
     splits = list(splitter.split(X, y, groups))
-    uncounted = np.setdiff1d(np.arange(n_rows), rows)
     return [
         (rows[train], np.concatenate([rows[test], uncounted[fold :: len(splits)]]))
         for fold, (train, test) in enumerate(splits)
     ]
 
 
-def _given_splits(cv: Any, n_rows: int, rows: NDArray[np.intp]) -> list[Split]:
+def _given_splits(cv: Any, counted: NDArray[np.bool_]) -> list[Split]:
     try:
         pairs = [(train, test) for train, test in cv]
     except (TypeError, ValueError):
@@ -252,8 +253,9 @@ def _given_splits(cv: Any, n_rows: int, rows: NDArray[np.intp]) -> list[Split]:
             "cv must yield at least one split, got none. A generator yields only once: pass a "
             "list of its splits."
         )
+    n_rows = len(counted)
     splits = [(_row_numbers(train, n_rows), _row_numbers(test, n_rows)) for train, test in pairs]
-    return [(train[np.isin(train, rows)], test) for train, test in splits]
+    return [(train[counted[train]], test) for train, test in splits]
 
 
 def _row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
