@@ -1,5 +1,7 @@
 """Clean metrics from noisy labels: plain at zero noise, exact on exact data, honest intervals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
@@ -12,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from exact_data import exact_data, overlapping, scores
 from rankprune import NoiseRates, flip_labels
+from rankprune.exceptions import NoiseRatesClippedWarning, UninformativeProbabilitiesWarning
 from rankprune.metrics import clean_metrics, clean_scorer
 
 NONE = NoiseRates.from_noise_rates(0, 0, 0.5)
@@ -98,17 +101,22 @@ def test_the_other_label_may_be_positive():
 
 
 def test_intervals_by_hand():
-    """90 of 100 right: the interval of Wald; and DeLong's variance counted over all pairs."""
+    """90 of 100 right: the interval of Agresti and Coull; DeLong's variance over all pairs, with
+    one row of 1/2 added to each class.
+    """
     truth = np.repeat([1, 0], [50, 50])
     predicted = truth.copy()
     predicted[:10] = 0
     found = clean_metrics(truth, predicted, NONE, level=0.9)["accuracy"]
-    half = 1.6448536269514722 * np.sqrt(0.9 * 0.1 / 100)
-    assert (found.low, found.high) == pytest.approx((0.9 - half, 0.9 + half))
+    z = 1.6448536269514722
+    n, p = 100 + z**2, (90 + z**2 / 2) / (100 + z**2)
+    half = z * np.sqrt(p * (1 - p) / n)
+    assert (found.low, found.high) == pytest.approx((p - half, p + half))
+    assert found.value == 0.9
     score = np.array([0.9, 0.4, 0.7, 0.8, 0.5, 0.4, 0.1, 0.3])
     truth = np.array([1, 1, 1, 1, 0, 0, 0, 0])
     wins = (score[:4, None] > score[None, 4:]) + 0.5 * (score[:4, None] == score[None, 4:])
-    variance = wins.mean(axis=1).var(ddof=1) / 4 + wins.mean(axis=0).var(ddof=1) / 4
+    variance = sum(np.append(wins.mean(axis=axis), 0.5).var() / 4 for axis in (0, 1))
     found = clean_metrics(truth, truth, NONE, scores=score, level=0.5)["roc_auc"]
     assert found.value == wins.mean()
     assert found.value - found.low == pytest.approx(0.6744897501960817 * np.sqrt(variance))
@@ -143,23 +151,56 @@ def test_bias_and_coverage_are_as_stated():
         assert 0.91 < coverage < 0.99
 
 
-def test_estimates_stay_within_the_possible():
+def test_estimates_may_leave_the_possible_but_intervals_do_not():
     labels = np.repeat([1, 0], [30, 70])
     found = clean_metrics(labels, labels, NoiseRates.from_noise_rates(0.2, 0.2, 0.4), scores=labels)
+    assert found["recall"].value > 1
+    assert found["roc_auc"].value > 1
     for metric in found.values():
-        assert 0 <= metric.low <= metric.value <= metric.high <= 1
-    assert found["recall"].value == 1
+        assert 0 <= metric.low <= metric.high <= 1
 
 
-def test_a_metric_that_divides_by_nothing_is_zero_and_uncertain():
+def test_a_perfect_score_is_not_certain():
     labels = np.repeat([1, 0], [30, 70])
+    for metric in clean_metrics(labels, labels, NONE, scores=labels).values():
+        assert 0.005 < metric.high - metric.low < 0.2
     found = clean_metrics(labels, np.zeros(100, dtype=int), NONE)
-    assert found["precision"].value == 0
-    assert (found["precision"].low, found["precision"].high) == (0, 1)
-    assert found["recall"].value == 0
+    assert found["precision"].value == found["recall"].value == 0
+    assert (found["precision"].low, found["precision"].high) == pytest.approx((0, 1))
+    assert 0.05 < found["recall"].high < 0.2
     single = clean_metrics([1, 0, 0], [1, 0, 0], NONE, scores=[0.9, 0.1, 0.2])["roc_auc"]
     assert single.value == 1
-    assert single.low < 0.5
+    assert single.low < 0.6
+
+
+def test_rates_beyond_what_the_test_rows_allow_are_moved_with_a_warning():
+    labels = np.repeat([1, 0], [10, 90])
+    beyond = NoiseRates.from_noise_rates(0.1, 0.2, 0.3)
+    with pytest.warns(NoiseRatesClippedWarning, match=r"test rows \(0.1\); .* 0.1 of the n"):
+        found = clean_metrics(labels, labels, beyond, scores=labels)
+    assert (found["roc_auc"].value, found["roc_auc"].low, found["roc_auc"].high) == (0.5, 0, 1)
+    assert (found["recall"].low, found["recall"].high) == (0, 1)
+    at_the_limit = NoiseRates.from_noise_rates(0.1, 0.1, 0.3)
+    assert clean_metrics(labels, labels, at_the_limit, scores=labels)["roc_auc"].value == 0.5
+
+
+def test_rates_that_are_not_reliable_are_used_with_a_warning():
+    labels = np.repeat([1, 0], [30, 70])
+    with pytest.warns(UninformativeProbabilitiesWarning, match="flagged as not reliable"):
+        clean_metrics(labels, labels, replace(NONE, reliable=False))
+
+
+def test_rows_of_weight_zero_equal_no_rows():
+    truth, score, predicted = simulated()
+    predictions = np.append(predicted.astype(int), 7)
+    weight = np.append(np.ones(400), 0)
+    more = clean_metrics(
+        np.append(truth, True), predictions, NONE, scores=np.append(score, 0), sample_weight=weight
+    )
+    less = clean_metrics(truth, predicted, NONE, scores=score, sample_weight=weight[:400])
+    for name in less:
+        assert more[name].value == pytest.approx(less[name].value)
+        assert more[name].low == pytest.approx(less[name].low)
 
 
 @pytest.mark.parametrize(
@@ -171,16 +212,12 @@ def test_a_metric_that_divides_by_nothing_is_zero_and_uncertain():
             {"predictions": [0.3, 1.0]},
             r"predictions must hold the label values \[0, 1\]; row 0 .* 0.3",
         ),
-        (
-            {"noise_rates": NoiseRates.from_noise_rates(0.0, 0.6, 0.7)},
-            "negative_noise_rate must not",
-        ),
         ({"scores": [0.1]}, "scores must have one value per label"),
         ({"scores": [0.1, np.nan]}, "scores must be finite; row 1 holds nan"),
         ({"scores": ["a", "b"]}, "scores must be real numbers"),
         ({"scores": [[0.1], [0.2]]}, "scores must be one-dimensional, one score per row"),
-        ({"level": 1.0}, "level must lie in"),
-        ({"level": 0}, "level must lie strictly between 0 and 1"),
+        ({"level": 1.0}, "level must lie strictly between 0 and 1, got 1.0. Pass e.g. 0.95"),
+        ({"level": 95}, "level must lie strictly between 0 and 1, got 95"),
         ({"sample_weight": [-1, 1]}, "sample_weight must be finite"),
     ],
 )

@@ -21,10 +21,14 @@ from rankprune.core._inputs import (
     BoolArray,
     FloatArray,
     validate_scores,
-    validate_share,
     validate_weighted_labels,
 )
-from rankprune.core._noise_rates import validate_noise_rates
+from rankprune.core._noise_rates import possible_noise_rates, validate_noise_rates
+from rankprune.exceptions import (
+    NoiseRatesClippedWarning,
+    UninformativeProbabilitiesWarning,
+    warn_caller,
+)
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,11 @@ class CleanMetric:
     Attributes
     ----------
     value : float
-        The estimate, within [0, 1].
+        The estimate. With few rows or rates that are off it may leave [0, 1]: cutting it off would
+        make it wrong on average.
     low, high : float
-        Confidence interval. It covers the chance of the test rows, with the noise rates taken as
-        known: rates that are off shift it, and no test set shows by how much.
+        Confidence interval, within [0, 1]. It covers the chance of the test rows, with the noise
+        rates taken as known: rates that are off shift it, and no test set shows by how much.
     noisy : float
         The plain metric against the noisy labels.
     """
@@ -89,7 +94,8 @@ def clean_metrics(
     With f the prediction, P(f=1, s=1) = (1 - rho_1) P(f=1, y=1) + rho_0 P(f=1, y=0), and alike for
     s=0: two equations for the two clean counts. For the AUC, 1/2 + (AUC_noisy - 1/2) /
     (1 - pi_1 - pi_0). Both need (s independent of x) given y: noise that prefers hard rows breaks
-    them. Intervals are by the delta method; the variance of the AUC is DeLong's.
+    them. Intervals are those of Agresti and Coull, carried through the equations by the delta
+    method; the variance of the AUC is DeLong's, with one tied row added to each class.
 
     Examples
     --------
@@ -107,8 +113,10 @@ def clean_metrics(
     is_positive = checked.is_positive
     weight = np.ones(len(is_positive)) if given_weight is None else given_weight
     test_rates = _rates_among(is_positive, weight, noise_rates)
-    z = float(norm.ppf(0.5 + validate_share(level, "level") / 2))
-    cells = _cells(is_positive, _validate_predictions(predictions, checked), weight)
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}. Pass e.g. 0.95.")
+    z = float(norm.ppf(0.5 + level / 2))
+    cells = _cells(is_positive, _validate_predictions(predictions, checked, weight), weight)
     unmix = _unmixing(test_rates)
     found = {
         name: _corrected(terms, cells, unmix, z, _kish(weight)) for name, terms in _METRICS.items()
@@ -229,19 +237,36 @@ def _rates_among(
     """Return the rates of the test rows: the same noise, their own share of positive labels."""
     validate_noise_rates(noise_rates)
     observed = float(weight[is_positive].sum() / weight.sum())
-    return NoiseRates.from_noise_rates(
+    positive, negative, clipped = possible_noise_rates(
         noise_rates.positive_noise_rate, noise_rates.negative_noise_rate, observed
     )
+    if clipped:
+        warn_caller(
+            "The noise rates contradict the share of positive labels among the test rows "
+            f"({observed:.3g}); the nearest possible ones are used: {positive:.3g} of the "
+            f"positives and {negative:.3g} of the negatives. Use more test rows, or rates of the "
+            "same labels.",
+            NoiseRatesClippedWarning,
+        )
+    if not noise_rates.reliable:
+        warn_caller(
+            "The noise rates are flagged as not reliable, and so is what follows from them. Use "
+            "rates from a stronger classifier, or known ones.",
+            UninformativeProbabilitiesWarning,
+        )
+    return NoiseRates.from_noise_rates(positive, negative, observed)
 
 
-def _validate_predictions(predictions: ArrayLike, labels: BinaryLabels) -> BoolArray:
+def _validate_predictions(
+    predictions: ArrayLike, labels: BinaryLabels, weight: NDArray[np.float64]
+) -> BoolArray:
     values = np.asarray(predictions)
     if values.shape != labels.is_positive.shape:
         raise ValueError(
             f"predictions must have one label per row, got shape {values.shape} for "
             f"{len(labels.is_positive)} labels. Pass what predict(X) returns."
         )
-    known = np.isin(values, labels.classes)
+    known = np.isin(values, labels.classes) | (weight == 0)
     if not known.all():
         row = int(np.flatnonzero(~known)[0])
         raise ValueError(
@@ -278,13 +303,27 @@ def _corrected(
     z: float,
     n_rows: float,
 ) -> CleanMetric:
-    value, gradient = _value_and_gradient(terms, unmix @ cells)
+    value, _ = _value_and_gradient(terms, unmix @ cells)
     noisy, _ = _value_and_gradient(terms, cells)
+    # Agresti and Coull: z**2 / 2 imagined rows for and against, so that few rows or a perfect
+    # score do not pass for certainty.
+    imagined = sum(_imagined(term, z) for term in terms)
+    n_smoothed = n_rows + float(np.sum(imagined))
+    smoothed = (n_rows * cells + imagined) / n_smoothed
+    middle, gradient = _value_and_gradient(terms, unmix @ smoothed)
     if gradient is None:
-        return CleanMetric(0.0, 0.0, 1.0, noisy)
+        return CleanMetric(value, 0.0, 1.0, noisy)
     slope = gradient @ unmix
-    variance = float(cells @ slope**2 - (cells @ slope) ** 2) / n_rows
-    return _with_interval(value, variance, z, noisy)
+    variance = float(smoothed @ slope**2 - (smoothed @ slope) ** 2) / n_smoothed
+    return _with_interval(value, middle, variance, z, noisy)
+
+
+def _imagined(term: _Term, z: float) -> NDArray[np.float64]:
+    _, numerator, denominator = term
+    is_for = np.array(numerator) > 0
+    is_against = (np.array(denominator) > 0) & ~is_for
+    imagined = is_for / is_for.sum() + is_against / is_against.sum()
+    return np.asarray(z**2 / 2 * imagined)
 
 
 def _value_and_gradient(
@@ -315,14 +354,17 @@ def _corrected_auc(
     won = _share_below(positives, negatives, negative_weight)
     lost = 1 - _share_below(negatives, positives, positive_weight)
     noisy = float(np.average(won, weights=positive_weight))
-    variance = _variance_of_mean(won, positive_weight) + _variance_of_mean(lost, negative_weight)
     signal = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
+    if not 0 < rates.estimated_prevalence < 1 or signal <= 0:
+        return CleanMetric(0.5, 0.0, 1.0, noisy)  # nothing is left of one of the classes
+    variance = _variance_of_mean(won, positive_weight) + _variance_of_mean(lost, negative_weight)
     # The share of positive labels is a sample too, and the signal depends on it.
     p, prevalence = rates.observed_prevalence, rates.estimated_prevalence
     between = 1 - rates.positive_noise_rate - rates.negative_noise_rate
     slope = (1 / prevalence - 1 / (1 - prevalence)) / between - (1 / p - 1 / (1 - p))
     variance += ((noisy - 0.5) * slope) ** 2 * p * (1 - p) / _kish(weight)
-    return _with_interval(0.5 + (noisy - 0.5) / signal, variance / signal**2, z, noisy)
+    value = 0.5 + (noisy - 0.5) / signal
+    return _with_interval(value, value, variance / signal**2, z, noisy)
 
 
 def _share_below(
@@ -336,18 +378,21 @@ def _share_below(
 
 
 def _variance_of_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return the variance of a weighted mean, with one more row of 1/2 that keeps it above 0."""
     n_rows = _kish(weight)
-    if n_rows <= 1:
-        return 0.25  # one row says nothing about the spread: the most it can be
+    values = np.append(values, 0.5)
+    weight = np.append(weight * (n_rows / weight.sum()), 1.0)
     spread = np.average((values - np.average(values, weights=weight)) ** 2, weights=weight)
-    return float(spread) / (n_rows - 1)
+    return float(spread) / n_rows
 
 
 def _kish(weight: NDArray[np.float64]) -> float:
     return float(weight.sum() ** 2 / (weight @ weight))
 
 
-def _with_interval(value: float, variance: float, z: float, noisy: float) -> CleanMetric:
+def _with_interval(
+    value: float, middle: float, variance: float, z: float, noisy: float
+) -> CleanMetric:
     half = z * max(variance, 0.0) ** 0.5
-    low, value, high = (min(max(bound, 0.0), 1.0) for bound in (value - half, value, value + half))
+    low, high = min(max(middle - half, 0.0), 1.0), min(max(middle + half, 0.0), 1.0)
     return CleanMetric(value, low, high, noisy)
