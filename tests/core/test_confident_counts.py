@@ -170,6 +170,10 @@ def test_a_callable_gets_zeros_and_ones_and_its_rates_are_used():
 
     def fixed(labels, probabilities, *, sample_weight=None):
         seen.update(labels=labels.tolist(), weight=sample_weight)
+        with pytest.raises(ValueError, match="read-only"):
+            labels[0] = 0
+        with pytest.raises(ValueError, match="read-only"):
+            probabilities[0] = 0
         return NoiseRates.from_noise_rates(0.1, 0.2, float(np.mean(labels)))
 
     rates = estimate_noise_rates(
@@ -191,6 +195,14 @@ def test_an_unknown_method_and_a_wrong_callable_are_refused():
         match=r"^method must return NoiseRates, got tuple from .* Build one with NoiseRates\.from_",
     ):
         estimate_noise_rates([0, 1], [0.1, 0.2], method=lambda *_, **__: (0.1, 0.2))
+
+
+def test_a_callable_must_speak_of_the_rows_it_was_given():
+    def elsewhere(labels, probabilities, *, sample_weight=None):
+        return NoiseRates.from_noise_rates(0.0, 0.0, 0.9)
+
+    with pytest.raises(ValueError, match=r"share of positive labels is 0.5, but .* of 0.9. Pass"):
+        estimate_noise_rates([0, 1] * 9, [0.1, 0.9] * 9, method=elsewhere)
 
 
 def test_scores_that_are_lower_for_positives_are_flagged():

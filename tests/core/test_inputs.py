@@ -13,6 +13,7 @@ from rankprune.core._inputs import (
     validate_labels,
     validate_probabilities,
     validate_sample_weight,
+    validate_scores,
     validate_trusted,
     validate_weighted_labels,
 )
@@ -205,6 +206,45 @@ def test_good_weights_become_floats():
     checked = validate_sample_weight([1, 0, 2], 3)
     assert checked.dtype == np.float64
     assert checked.tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (
+            [[1.0], [2.0]],
+            "scores must be one-dimensional, one score per row, got shape (2, 1). Pass "
+            "a single column, e.g. with ravel().",
+        ),
+        (
+            ["a", "b"],
+            "scores must be real numbers, got dtype <U1. Pass predict_proba(X)[:, 1] or "
+            "decision_function(X).",
+        ),
+        (
+            [1.0],
+            "scores must have one value per label, got 1 for 2 labels. Check that both come from "
+            "the same rows.",
+        ),
+        (
+            [1.0, np.inf],
+            "scores must be finite; row 1 holds inf. Find out why the model gives no "
+            "score there, or leave the row out.",
+        ),
+        (
+            np.ma.array([1.0, 2.0], mask=[0, 1]),
+            "scores must not be missing; row 1 is masked. Leave masked rows out, or fill them.",
+        ),
+    ],
+)
+def test_bad_scores_are_refused(scores, message):
+    with pytest.raises(ValueError, match=r"^scores") as error:
+        validate_scores(scores, 2)
+    assert str(error.value) == message
+
+
+def test_scores_may_have_any_scale():
+    assert validate_scores([-5, 1e9], 2).tolist() == [-5, 1e9]
 
 
 def test_trusted_rows_are_marked_by_booleans():

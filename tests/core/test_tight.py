@@ -32,7 +32,7 @@ def few_rows(monkeypatch):
 def plain_share(scores, is_wrong, n_class, min_rows):
     """Every threshold between distinct values, one after the other."""
     best = (np.inf, None)
-    least = min(max(min_rows, 0.1 * n_class), len(scores))
+    least = min(max(min_rows, 0.1 * n_class), n_class)
     for threshold in np.unique(scores)[::-1]:
         beyond = scores >= threshold
         n, wrong = beyond.sum(), (beyond & is_wrong).sum()
@@ -108,10 +108,24 @@ def test_it_is_closer_to_the_truth_than_confident_counts_where_classes_overlap(r
     assert np.mean(errors["tight"]) < 0.05
 
 
-def test_fewer_rows_than_a_threshold_needs_give_the_share_of_all():
-    rates = tight(np.array([True, False, True]), np.array([0.9, 0.1, 0.8]))
-    assert rates.positive_noise_rate == pytest.approx(1 / 3, abs=1e-5)
-    assert rates.negative_noise_rate == pytest.approx(2 / 3, abs=1e-5)
+@pytest.mark.parametrize("n_positive", [1, 5, 20, 40, 60])
+def test_a_small_class_that_is_separated_shows_no_noise(n_positive):
+    rng = np.random.default_rng(0)
+    labels = np.repeat([True, False], [n_positive, 1000])
+    p = np.where(labels, 0.8, 0.0) + 0.2 * rng.random(len(labels))
+    rates = tight(labels, p)
+    assert (rates.positive_noise_rate, rates.negative_noise_rate) == (0, 0)
+
+
+def test_a_threshold_leaves_a_tenth_of_the_class():
+    """Two thousand positives: from 200 rows up, though the first 60 are the cleanest."""
+    labels = np.ones(4000, dtype=bool)
+    labels[60:200:2] = False
+    labels[2000:] = False
+    p = np.linspace(1, 0, 4000)
+    rates = tight(labels, p)
+    share = 70 / 2000  # of the first 2000 rows, which have the smallest bound then
+    assert rates.positive_noise_rate == pytest.approx(share, abs=0.002)
 
 
 def test_noise_near_the_boundary_is_missed():

@@ -22,6 +22,9 @@ from rankprune.exceptions import (
 
 NoiseEstimator = Callable[..., NoiseRates]
 
+# Rounding may separate two ways to compute the share of positive labels, no more.
+_SAME_PREVALENCE = 1e-6
+
 NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
     "confident-counts": confident_counts,
     "tight": tight,
@@ -46,9 +49,9 @@ def estimate_noise_rates(
         Out-of-fold probability of the positive label, one per row; see
         `out_of_fold_probabilities`. In-sample probabilities hide the errors they were fitted to.
     method : str or callable, default="confident-counts"
-        The noise estimator. ``"confident-counts"`` is the paper's; ``"tight"`` looks for the
-        threshold that bounds the noise best, and reports less noise where classes overlap. A
-        callable takes
+        The noise estimator. ``"confident-counts"`` is the paper's; ``"tight"`` takes the threshold
+        with the smallest upper confidence bound of the noise, which overlap inflates less, but
+        which misses noise that crowds where the classes meet. A callable takes
         ``(labels, probabilities, *, sample_weight=None)`` with labels 0 and 1 (1 is positive) and
         returns `NoiseRates`.
     sample_weight : array-like of shape (n_rows,), default=None
@@ -98,13 +101,22 @@ def estimate_unknown_rates(
 ) -> NoiseRates:
     """Return the estimate with known rates put in, and one warning at most about the rest."""
     estimator = find_noise_estimator(method)
-    rates = estimator(
-        inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=inputs.sample_weight
-    )
+    labels, probabilities = inputs.is_positive.view(np.int8), inputs.probabilities.view()
+    # Views of the caller's own arrays, perhaps: a callable may read them, not change them.
+    labels.flags.writeable = probabilities.flags.writeable = False
+    rates = estimator(labels, probabilities, sample_weight=inputs.sample_weight)
     if not isinstance(rates, NoiseRates):
         raise TypeError(
             f"method must return NoiseRates, got {type(rates).__name__} from {estimator!r}. "
             "Build one with NoiseRates.from_noise_rates."
+        )
+    weight = inputs.sample_weight
+    observed = float(np.average(inputs.is_positive, weights=weight))
+    if abs(rates.observed_prevalence - observed) > _SAME_PREVALENCE:
+        raise ValueError(
+            "method must return rates of the rows it was given: their share of positive labels is "
+            f"{observed:.6g}, but {estimator!r} returned an observed_prevalence of "
+            f"{rates.observed_prevalence:.6g}. Pass that of the labels to NoiseRates."
         )
     rates = rates.with_known(positive=positive, negative=negative)
     if warn_if_uninformative(inputs, rates):

@@ -1,8 +1,9 @@
 """The tight noise estimator: the threshold that bounds the noise rate best, instead of the mean.
 
-By the argument of Lemma 3 the share of negative labels among the highest-scored rows is an upper
-bound of the positive noise rate at *every* threshold, not at LB_{y=1} alone: rows of the other
-class can only add to it. So the smallest bound is the best, once chance is accounted for.
+By the argument of Lemma 3 the share of negative labels among the highest-scored rows bounds the
+positive noise rate from above at *every* threshold, not at LB_{y=1} alone, as rows grow in number:
+rows of the other class can only add to it. So the smallest bound is the best, once chance is
+accounted for.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def tight(
     observed = n_positive / (n_positive + n_negative)
     # Chance is counted in rows, so weights that are no counts are brought to that scale.
     rows = weight * (effective_rows(weight) / weight.sum())
-    positive, negative, clipped = possible_noise_rates(
+    # The share among all rows is a candidate too, and possible, so nothing can be clipped.
+    positive, negative, _ = possible_noise_rates(
         _smallest_share(probabilities, ~is_positive, rows),
         _smallest_share(-probabilities, is_positive, rows),
         observed,
@@ -48,7 +50,6 @@ def tight(
         NoiseRates.from_noise_rates(positive, negative, observed),
         n_positive=n_positive,
         n_negative=n_negative,
-        clipped=clipped,
     )
 
 
@@ -62,7 +63,9 @@ def _smallest_share(scores: FloatArray, is_wrong: BoolArray, rows: NDArray[np.fl
     ends = np.append(np.flatnonzero(scores[1:] < scores[:-1]), len(scores) - 1)
     beyond, wrong_beyond = beyond[ends], wrong_beyond[ends]
     n_class = beyond[-1] - wrong_beyond[-1]
-    least = min(max(_MIN_ROWS, _MIN_SHARE * n_class), beyond[-1])
+    # Never more than the class itself: with fewer rows the bound is wide, but no other class is
+    # drawn in. The class is not empty, or the labels would hold one value only.
+    least = min(max(_MIN_ROWS, _MIN_SHARE * n_class), n_class)
     grid = np.geomspace(least, beyond[-1], _N_THRESHOLDS)
     # Rounding must not carry the last threshold beyond the last row.
     chosen = np.unique(np.minimum(np.searchsorted(beyond, grid), len(beyond) - 1))
