@@ -11,11 +11,12 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -32,6 +33,7 @@ from rankprune import (
     prune_labels,
 )
 from rankprune.exceptions import (
+    ClassAlmostEmptiedWarning,
     NoiseRatesClippedWarning,
     SampleWeightIgnoredWarning,
     UninformativeProbabilitiesWarning,
@@ -265,6 +267,33 @@ def test_rounds_start_from_precomputed_probabilities_too():
     assert given.noise_rates_ == first.noise_rates_
     with pytest.raises(ValueError, match="estimator must have predict_proba"):
         model(estimator=LinearSVC(), rounds=2).fit(X, Y, probabilities=first.probabilities_)
+
+
+def test_rounds_end_with_a_warning_where_a_fold_would_lose_a_class():
+    small, truth = make_classification(60, weights=[0.85], flip_y=0.3, random_state=5)
+    known = {"negative_noise_rate": 0.15, "positive_noise_rate": 0.1}
+    one = model(**known).fit(small, truth)
+    with pytest.warns(
+        ClassAlmostEmptiedWarning, match=r"round 2 with one class, .* end after 1"
+    ) as w:
+        two = model(rounds=2, **known).fit(small, truth)
+    assert len(w) == 1
+    assert (one.prune_mask_ == two.prune_mask_).all()
+
+
+def test_a_scorer_without_weights_is_named_when_rounds_weigh():
+    with pytest.warns(SampleWeightIgnoredWarning, match="KNeighbors.*no effect on the prob") as w:
+        model(scorer=KNeighborsClassifier(), rounds=3).fit(X, Y)
+    assert len(w) == 1
+
+
+def test_a_stack_can_be_the_estimator():
+    stack = StackingClassifier([("a", LogisticRegression()), ("b", GaussianNB())])
+    assert model(estimator=stack).fit(X, Y).score(X, TRUTH) > 0.9
+    assert model(estimator=make_pipeline(StandardScaler(), stack)).fit(X, Y).score(X, TRUTH) > 0.9
+    blunt = StackingClassifier([("a", LogisticRegression())], final_estimator=LinearSVC())
+    with pytest.raises(ValueError, match="estimator must have predict_proba, got StackingClass"):
+        model(estimator=blunt).fit(X, Y)
 
 
 def test_rounds_end_where_nothing_is_pruned(caplog):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from scipy.stats import uniform
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -10,15 +11,22 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     StackingClassifier,
     VotingClassifier,
 )
 from sklearn.feature_selection import RFE, RFECV
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, KFold
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    KFold,
+    RandomizedSearchCV,
+)
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -61,8 +69,11 @@ scaled_logistic = make_pipeline(StandardScaler(), logistic)
         (VotingClassifier([("a", logistic), ("b", knn)]), False, False),
         (VotingClassifier([("a", scaled_logistic)]), False, True),
         (StackingClassifier([("a", logistic)]), True, True),
+        (StackingClassifier([("a", logistic)], final_estimator=knn), False, False),
+        (LogisticRegressionCV(), True, True),
+        (HistGradientBoostingClassifier(), True, True),
         (CalibratedClassifierCV(logistic), True, True),
-        (CalibratedClassifierCV(knn), False, True),
+        (CalibratedClassifierCV(knn), False, False),
         (BaggingClassifier(), True, True),
         (AdaBoostClassifier(), True, False),
         (AdaBoostClassifier(knn), False, False),
@@ -137,15 +148,34 @@ def test_weights_change_the_fit_the_same_way_with_and_without_routing(make, rout
         AdaBoostClassifier(n_estimators=3, random_state=0),
         CalibratedClassifierCV(scaled_logistic),
         RFECV(logistic, scoring="accuracy"),
+        RFECV(logistic),
+        LogisticRegressionCV(Cs=2, scoring="accuracy"),
+        HistGradientBoostingClassifier(max_iter=3),
+        StackingClassifier([("a", logistic)]),
+        StackingClassifier([("a", logistic)], final_estimator=knn),
+        GridSearchCV(logistic, {"C": [1]}, scoring={"a": "f1", "b": "roc_auc"}, refit="a"),
+        GridSearchCV(
+            scaled_logistic,
+            [{"logisticregression": [LogisticRegression(), GaussianNB()]}],
+        ),
+        RandomizedSearchCV(logistic, {"C": uniform(0.1, 1)}, n_iter=2, random_state=0),
         RankPruningClassifier(),
     ],
     ids=repr,
 )
 @pytest.mark.filterwarnings("ignore::rankprune.exceptions.RankPruneWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # defaults of LogisticRegressionCV change
 def test_any_other_meta_estimator_fits_too(estimator, routing):
     with sklearn.config_context(enable_metadata_routing=routing):
         fitted = fit_weighted(clone(estimator), X, Y, WEIGHT)
     assert fitted.predict(X).shape == (100,)
+
+
+def test_an_alias_asks_for_other_weights():
+    with sklearn.config_context(enable_metadata_routing=True):
+        aliased = LogisticRegression().set_fit_request(sample_weight="mine")
+        assert not accepts_sample_weight(make_pipeline(StandardScaler(), aliased))
+        fit_weighted(make_pipeline(StandardScaler(), aliased), X, Y, WEIGHT)
 
 
 def test_a_refusal_of_the_user_is_respected_with_a_warning():

@@ -13,6 +13,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneGroupOut,
+    PredefinedSplit,
     ShuffleSplit,
     StratifiedKFold,
     TimeSeriesSplit,
@@ -22,7 +23,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from rankprune import out_of_fold_probabilities
+from rankprune.core._inputs import validate_labels
 from rankprune.exceptions import SampleWeightIgnoredWarning
+from rankprune.probabilities import make_splits
 
 ROWS = np.arange(120)
 X, Y = make_classification(120, weights=[0.7], flip_y=0.1, random_state=0)
@@ -182,6 +185,44 @@ def test_a_splitter_sees_only_the_rows_that_count():
         assert (found[60:] == expected).all()
 
 
+def test_rows_of_weight_zero_go_where_their_group_is_scored(log):
+    groups = np.arange(60) // 4
+    weight = np.ones(60)
+    weight[::7] = 0
+    weight[56:] = 0  # a group of which no row counts
+    out_of_fold_probabilities(
+        Recorder(),
+        np.arange(60.0)[:, None],
+        [0, 1] * 30,
+        groups=groups,
+        sample_weight=weight,
+        random_state=0,
+    )
+    splits = make_splits(3, np.zeros((60, 1)), validate_labels([0, 1] * 30), groups, weight, seed=0)
+    for train, test in splits:
+        assert not set(groups[train]) & set(groups[test])
+        assert (weight[train] > 0).all()
+
+
+def test_a_splitter_that_knows_its_table_works_with_weights_of_zero():
+    weight = np.ones(120)
+    weight[::7] = 0
+    splitter = PredefinedSplit(ROWS % 3)
+    found = out_of_fold_probabilities(LogisticRegression(), X, Y, cv=splitter, sample_weight=weight)
+    splits = list(splitter.split())
+    expected = out_of_fold_probabilities(
+        LogisticRegression(), X, Y, cv=splits, sample_weight=weight
+    )
+    assert (found == expected).all()
+
+
+class Empty:
+    """A splitter that has nothing to say."""
+
+    def split(self, X, y=None, groups=None):
+        return iter([])
+
+
 def test_a_splitter_without_a_seed_gets_one_of_ours():
     splitter = StratifiedKFold(3, shuffle=True)
     before = np.random.get_state()[1].copy()
@@ -233,6 +274,9 @@ def test_only_the_random_state_is_used_and_nothing_global_is_touched():
         ({"cv": TimeSeriesSplit(3)}, "cv must be a partition: .*; row 0 is in 0. Use a K-fold"),
         ({"cv": ShuffleSplit(5, random_state=0)}, "cv must be a partition: every row in exactly"),
         ({"cv": []}, "cv must yield at least one split, got none. A generator yields only once"),
+        ({"cv": Empty()}, "cv must yield at least one split, got none"),
+        ({"cv": [(ROWS[:60], ROWS[60:]), (ROWS, [])]}, r"row numbers from 0 to 119, .* got \[\]"),
+        ({"cv": GroupKFold(3)}, "The 'groups' parameter should not be None"),
         ({"cv": 1}, "cv must be at least 2 folds, got 1. Pass e.g. cv=3."),
         ({"cv": True}, r"cv must be an int, a splitter or an iterable .* got True. Pass e.g. cv=3"),
         ({"cv": None}, "cv must be an int, a splitter or an iterable .* got None"),

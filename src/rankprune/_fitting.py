@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.feature_selection import RFE, RFECV
 from sklearn.metrics import get_scorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
 
 from rankprune.exceptions import SampleWeightIgnoredWarning, warn_caller
 
@@ -132,30 +133,54 @@ def _takes_routed_weights(estimator: Any) -> bool:
         return False
     if not _supports_routing(estimator):
         return False
-    if "sample_weight" in _fit_parameters(estimator):
-        return _requested(estimator, "fit") is not False
     parts = _inner_estimators(estimator)
-    return bool(parts) and all(_takes_routed_weights(part) for part in parts)
+    if not all(_takes_routed_weights(part) for part in parts):
+        return False
+    if "sample_weight" in _fit_parameters(estimator):
+        # An alias asks for weights of another name than ours.
+        return _requested(estimator, "fit") in (None, True)
+    return bool(parts)
 
 
 def _request_weights(estimator: Any) -> None:
-    """Answer, on our own clone, what the user left open: the model gets weights, nothing else.
-
-    Scores inside a search stay unweighted, as they are without routing.
-    """
+    """Answer, on our own clone, what the user left open: models get weights, nothing else does."""
     everyone = [estimator, *estimator.get_params(deep=True).values()]
     for part in list(everyone):
-        if hasattr(part, "scoring"):
-            if part.scoring is None and isinstance(part, BaseSearchCV):
-                part.scoring = "accuracy"  # what a classifier's own score is
+        if _is_router(part) and hasattr(part, "scoring"):
             part.scoring = _as_scorers(part.scoring)
             everyone += part.scoring.values() if isinstance(part.scoring, dict) else [part.scoring]
     models = {id(model) for model in _models(estimator)}
-    for part in everyone:
+    candidates = _candidates(everyone)
+    models |= {id(candidate) for candidate in candidates if is_classifier(candidate)}
+    for part in everyone + candidates:
         for method in ("fit", "score"):
             ask = getattr(part, f"set_{method}_request", None)
             if ask is not None and _requested(part, method) is None:
                 ask(sample_weight=method == "fit" and id(part) in models)
+
+
+def _candidates(everyone: list[Any]) -> list[Any]:
+    """Return the estimators that a search may put in place of others."""
+    grids = [getattr(part, "param_grid", None) for part in everyone]
+    grids += [getattr(part, "param_distributions", None) for part in everyone]
+    dictionaries = [grid for grid in grids if isinstance(grid, dict)]
+    dictionaries += [one for grid in grids if isinstance(grid, list) for one in grid]
+    return [
+        value
+        for dictionary in dictionaries
+        for values in dictionary.values()
+        if isinstance(values, list | tuple)
+        for value in values
+        if hasattr(value, "get_metadata_routing")
+    ]
+
+
+def _is_router(part: Any) -> bool:
+    return (
+        hasattr(part, "get_metadata_routing")
+        and _supports_routing(part)
+        and isinstance(part.get_metadata_routing(), MetadataRouter)
+    )
 
 
 def _models(estimator: Any) -> list[Any]:
@@ -189,10 +214,14 @@ def _supports_routing(part: Any) -> bool:
 
 def _as_scorers(scoring: Any) -> Any:
     """Return scorers, which can be asked to do without weights, in place of their names."""
+    if scoring is None or scoring == "warn":
+        return get_scorer("accuracy")  # what a classifier's own score is
     if isinstance(scoring, str):
         return get_scorer(scoring)
     if isinstance(scoring, list | tuple | set):
         return {name: get_scorer(name) for name in scoring}
+    if isinstance(scoring, dict):
+        return {name: _as_scorers(value) for name, value in scoring.items()}
     return scoring
 
 
@@ -203,7 +232,8 @@ def _inner_estimators(estimator: Any) -> list[Any]:
     members = getattr(estimator, "estimators", None)
     if not isinstance(members, list):
         return []
-    return [part for _, part in members if part != "drop"]
+    last = getattr(estimator, "final_estimator", None)
+    return [part for _, part in members if part != "drop"] + ([] if last is None else [last])
 
 
 def _fit_parameters(estimator: Any) -> Any:

@@ -43,6 +43,7 @@ from rankprune.core._inputs import (
     validate_weighted_labels,
 )
 from rankprune.core._registry import estimate_unknown_rates, warn_if_uninformative
+from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.probabilities import (
     Folds,
     are_fractions,
@@ -53,6 +54,8 @@ from rankprune.probabilities import (
 )
 
 _log = logging.getLogger("rankprune")
+
+_NO_EFFECT = "the weights have no effect on the probabilities"
 
 
 def _estimator_has(method: str) -> Callable[[Any], bool]:
@@ -231,10 +234,20 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         mask, weights = doubt.prune(scores, rates)
         ranking = scores
         for turn in range(1, self.rounds):
+            keep = doubt.counted & ~mask
             if not mask.any():
-                break  # the next round would score with the same models
+                break  # there is nothing that the next models could do without
+            if not folds.keep_both_classes(keep):
+                warn_caller(
+                    f"Pruning leaves a fold of round {turn + 1} with one class, so the rounds end "
+                    f"after {turn}. Use fewer folds, or fewer rounds.",
+                    ClassAlmostEmptiedWarning,
+                )
+                break
+            if turn == 1 and self.scorer is not None and weight is None:
+                warn_if_weights_are_lost(self.scorer, weights, _NO_EFFECT)
             self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
-            ranking = folds.score(weights, doubt.counted & ~mask)
+            ranking = folds.score(weights, keep)
             mask, weights = doubt.prune(ranking, rates)
         self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), rates)
 
@@ -330,9 +343,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return Folds(scorer, X, labels, [], self.n_jobs, seed=0)
         check_predicts_probabilities(scorer, "estimator" if self.scorer is None else "scorer")
         if self.scorer is not None:  # the estimator itself is asked at its final fit
-            warn_if_weights_are_lost(
-                scorer, weight, "the weights have no effect on the probabilities"
-            )
+            warn_if_weights_are_lost(scorer, weight, _NO_EFFECT)
         splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
         self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
         return Folds(scorer, X, labels, splits, self.n_jobs, draw_seed(generator))

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.ensemble import StackingClassifier
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
@@ -107,7 +109,13 @@ def check_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any]:
 
 
 def check_predicts_probabilities(estimator: Any, name: str) -> None:
-    """Refuse an estimator that cannot give probabilities."""
+    """Refuse an estimator that cannot give probabilities; stacks can only say once fitted."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(last, StackingClassifier):
+        _refuse_without_probabilities(estimator, name)
+
+
+def _refuse_without_probabilities(estimator: Any, name: str) -> None:
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(
             f"{name} must have predict_proba, got {estimator!r}. Wrap it in "
@@ -127,7 +135,8 @@ def make_splits(
     n_rows = len(labels.is_positive)
     counted = np.ones(n_rows, dtype=bool) if sample_weight is None else sample_weight > 0
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        cv = _stratified_splitter(int(cv), labels.is_positive[counted], groups, seed)
+        n_groups = None if groups is None else len(set(np.asarray(groups)[counted].tolist()))
+        cv = _stratified_splitter(int(cv), labels.is_positive[counted], n_groups, seed)
     if hasattr(cv, "split") and not isinstance(cv, str):
         splits = _split_counted(seeded_splitter(cv, seed), X, labels, groups, counted)
     else:
@@ -159,6 +168,12 @@ class Folds:
     splits: list[Split]
     n_jobs: int | None
     seed: int
+
+    def keep_both_classes(self, is_trained_on: NDArray[np.bool_]) -> bool:
+        """Return whether every fold could still be fitted to these of its training rows."""
+        is_positive = self.labels.is_positive
+        kept = [is_positive[train[is_trained_on[train]]] for train, _ in self.splits]
+        return all(0 < count_true(part) < len(part) for part in kept)
 
     def score(
         self,
@@ -202,7 +217,7 @@ def are_fractions(classes: NDArray[Any]) -> bool:
 
 
 def _stratified_splitter(
-    n_folds: int, is_positive: NDArray[np.bool_], groups: Any, seed: int
+    n_folds: int, is_positive: NDArray[np.bool_], n_groups: int | None, seed: int
 ) -> Any:
     if n_folds < 2:
         raise ValueError(f"cv must be at least 2 folds, got {n_folds}. Pass e.g. cv=3.")
@@ -213,9 +228,8 @@ def _stratified_splitter(
                 f"cv={n_folds} needs at least {n_folds} rows of each class; the {name} class has "
                 f"{size}. Use fewer folds (down to 2), or collect more rows."
             )
-    if groups is None:
+    if n_groups is None:
         return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    n_groups = len(np.unique(np.asarray(groups)))
     if n_groups < n_folds:
         raise ValueError(
             f"cv={n_folds} needs at least {n_folds} groups, got {n_groups}. Use fewer folds (down "
@@ -229,41 +243,66 @@ def _split_counted(
 ) -> list[Split]:
     """Return the splits of the rows of positive weight, with the others dealt out for scoring."""
     y = labels_to_fit(labels)
+    if counted.all():
+        return _checked_pairs(splitter.split(X, y, groups), len(y))
     rows, uncounted = np.flatnonzero(counted), np.flatnonzero(~counted)
-    if uncounted.size:
-        X, y = _safe_indexing(X, rows), y[rows]
-        groups = None if groups is None else _safe_indexing(groups, rows)
-    splits = list(splitter.split(X, y, groups))
+    part = None if groups is None else _safe_indexing(groups, rows)
+    splits = list(splitter.split(_safe_indexing(X, rows), y[rows], part))
+    if any(max(map(max, pair), default=0) >= len(rows) for pair in splits if all(map(len, pair))):
+        # A splitter that knows its table, such as PredefinedSplit, speaks of all rows.
+        whole = _checked_pairs(splitter.split(X, y, groups), len(y))
+        return [(train[counted[train]], test) for train, test in whole]
+    splits = _checked_pairs(splits, len(rows))
+    fold_of = _deal(uncounted, [rows[test] for _, test in splits], groups)
     return [
-        (rows[train], np.concatenate([rows[test], uncounted[fold :: len(splits)]]))
+        (rows[train], np.concatenate([rows[test], uncounted[fold_of == fold]]))
         for fold, (train, test) in enumerate(splits)
     ]
 
 
+def _deal(
+    uncounted: NDArray[np.intp], test_sets: list[NDArray[np.intp]], groups: Any
+) -> NDArray[np.intp]:
+    """Return the fold that scores each row of weight 0: that of its group, or the next in turn."""
+    fold_of = np.arange(len(uncounted)) % len(test_sets)
+    if groups is not None:
+        values = np.asarray(groups).tolist()
+        home = {values[row]: fold for fold, test in enumerate(test_sets) for row in test.tolist()}
+        for i, row in enumerate(uncounted.tolist()):
+            # A group of which no row counts gets a fold of its own as a whole.
+            fold_of[i] = home.setdefault(values[row], int(fold_of[i]))
+    return fold_of
+
+
 def _given_splits(cv: Any, counted: NDArray[np.bool_]) -> list[Split]:
+    splits = _checked_pairs(cv, len(counted))
+    return [(train[counted[train]], test) for train, test in splits]
+
+
+def _checked_pairs(cv: Any, n_rows: int) -> list[Split]:
     try:
         pairs = [(train, test) for train, test in cv]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        if hasattr(cv, "gi_frame"):  # a splitter at work, whose own words say more
+            raise
         raise ValueError(
             f"cv must be an int, a splitter or an iterable of (train, test), got {cv!r}. "
             "Pass e.g. cv=3."
-        ) from None
+        ) from error
     if not pairs:
         raise ValueError(
             "cv must yield at least one split, got none. A generator yields only once: pass a "
             "list of its splits."
         )
-    n_rows = len(counted)
-    splits = [(_row_numbers(train, n_rows), _row_numbers(test, n_rows)) for train, test in pairs]
-    return [(train[counted[train]], test) for train, test in splits]
+    return [(_row_numbers(train, n_rows), _row_numbers(test, n_rows)) for train, test in pairs]
 
 
 def _row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
     numbers = np.asarray(rows)
     if numbers.dtype == bool and numbers.shape == (n_rows,):
         return np.flatnonzero(numbers)
-    is_list = numbers.ndim == 1 and numbers.dtype.kind in "iu"
-    if is_list and (numbers >= 0).all() and (numbers < n_rows).all():
+    is_list = numbers.ndim == 1 and numbers.dtype.kind in "iu" and numbers.size > 0
+    if is_list and numbers.min() >= 0 and numbers.max() < n_rows:
         return numbers.astype(np.intp)
     raise ValueError(
         f"cv must hold row numbers from 0 to {n_rows - 1}, or masks of {n_rows} rows, in its "
@@ -296,6 +335,7 @@ def _score_fold(
     weights = None if sample_weight is None else sample_weight[train]
     fit_weighted(estimator, _safe_indexing(X, train), y[train], weights)
     _log.debug("fold %d: fitted on %d rows, scoring %d", fold, len(train), len(test))
+    _refuse_without_probabilities(estimator, "estimator")
     table = np.asarray(estimator.predict_proba(_safe_indexing(X, test)), dtype=np.float64)
     if table.shape != (len(test), 2):
         raise ValueError(
