@@ -231,24 +231,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             # A copy, so that neither side can change what the other holds.
             scores = validate_probabilities(probabilities, len(doubt.counted)).copy()
         rates = self._rates(doubt.inputs(scores), known_rates)
-        mask, weights = doubt.prune(scores, rates)
-        ranking = scores
-        for turn in range(1, self.rounds):
-            keep = doubt.counted & ~mask
-            if not mask.any():
-                break  # there is nothing that the next models could do without
-            if not folds.keep_both_classes(keep):
-                warn_caller(
-                    f"Pruning leaves a fold of round {turn + 1} with one class, so the rounds end "
-                    f"after {turn}. Use fewer folds, or fewer rounds.",
-                    ClassAlmostEmptiedWarning,
-                )
-                break
-            if turn == 1 and self.scorer is not None and weight is None:
-                warn_if_weights_are_lost(self.scorer, weights, _NO_EFFECT)
-            self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
-            ranking = folds.score(weights, keep)
-            mask, weights = doubt.prune(ranking, rates)
+        mask, weights, ranking = self._prune(doubt, scores, rates, folds)
         self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), rates)
 
         estimator = fresh_clone(self._base(), draw_seed(generator))
@@ -347,6 +330,29 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
         self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
         return Folds(scorer, X, labels, splits, self.n_jobs, draw_seed(generator))
+
+    def _prune(
+        self, doubt: _Doubt, scores: FloatArray, rates: NoiseRates, folds: Folds
+    ) -> tuple[BoolArray, NDArray[np.float64] | None, FloatArray]:
+        """Return what the last round prunes, the weights of all rows, and its ranking."""
+        mask, weights = doubt.prune(scores, rates)
+        for turn in range(1, self.rounds):
+            keep = doubt.counted & ~mask
+            if not mask.any():
+                break  # there is nothing that the next models could do without
+            if not folds.keep_both_classes(keep):
+                warn_caller(
+                    f"Pruning leaves a fold of round {turn + 1} with one class, so the rounds end "
+                    f"after {turn}. Use fewer folds, or fewer rounds.",
+                    ClassAlmostEmptiedWarning,
+                )
+                break
+            if turn == 1 and self.scorer is not None and doubt.weight is None:
+                warn_if_weights_are_lost(self.scorer, weights, _NO_EFFECT)
+            self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
+            scores = folds.score(weights, keep)
+            mask, weights = doubt.prune(scores, rates)
+        return mask, weights, scores
 
     def _rates(self, inputs: Inputs, known_rates: NoiseRates | None) -> NoiseRates:
         if known_rates is not None:

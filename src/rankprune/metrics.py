@@ -16,6 +16,7 @@ from scipy.stats import norm
 from sklearn.metrics import make_scorer
 
 from rankprune.core import NoiseRates
+from rankprune.core._informative import kish_rows, outranked_shares
 from rankprune.core._inputs import (
     BinaryLabels,
     BoolArray,
@@ -119,7 +120,8 @@ def clean_metrics(
     cells = _cells(is_positive, _validate_predictions(predictions, checked, weight), weight)
     unmix = _unmixing(test_rates)
     found = {
-        name: _corrected(terms, cells, unmix, z, _kish(weight)) for name, terms in _METRICS.items()
+        name: _corrected(terms, cells, unmix, z, kish_rows(weight))
+        for name, terms in _METRICS.items()
     }
     if scores is not None:
         checked_scores = validate_scores(scores, len(is_positive))
@@ -351,8 +353,8 @@ def _corrected_auc(
     positives, negatives = scores[is_positive], scores[~is_positive]
     positive_weight, negative_weight = weight[is_positive], weight[~is_positive]
     # DeLong: the share of the other class that each row outranks (or is outranked by).
-    won = _share_below(positives, negatives, negative_weight)
-    lost = 1 - _share_below(negatives, positives, positive_weight)
+    won = outranked_shares(positives, negatives, negative_weight)
+    lost = 1 - outranked_shares(negatives, positives, positive_weight)
     noisy = float(np.average(won, weights=positive_weight))
     signal = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
     if not 0 < rates.estimated_prevalence < 1 or signal <= 0:
@@ -362,32 +364,18 @@ def _corrected_auc(
     p, prevalence = rates.observed_prevalence, rates.estimated_prevalence
     between = 1 - rates.positive_noise_rate - rates.negative_noise_rate
     slope = (1 / prevalence - 1 / (1 - prevalence)) / between - (1 / p - 1 / (1 - p))
-    variance += ((noisy - 0.5) * slope) ** 2 * p * (1 - p) / _kish(weight)
+    variance += ((noisy - 0.5) * slope) ** 2 * p * (1 - p) / kish_rows(weight)
     value = 0.5 + (noisy - 0.5) / signal
     return _with_interval(value, value, variance / signal**2, z, noisy)
 
 
-def _share_below(
-    scores: FloatArray, others: FloatArray, weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    order = np.argsort(others)
-    cumulated = np.concatenate([[0.0], np.cumsum(weight[order])]) / weight.sum()
-    below = cumulated[np.searchsorted(others[order], scores, side="left")]
-    at_most = cumulated[np.searchsorted(others[order], scores, side="right")]
-    return np.asarray((below + at_most) / 2)
-
-
 def _variance_of_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
     """Return the variance of a weighted mean, with one more row of 1/2 that keeps it above 0."""
-    n_rows = _kish(weight)
+    n_rows = kish_rows(weight)
     values = np.append(values, 0.5)
     weight = np.append(weight * (n_rows / weight.sum()), 1.0)
     spread = np.average((values - np.average(values, weights=weight)) ** 2, weights=weight)
     return float(spread) / n_rows
-
-
-def _kish(weight: NDArray[np.float64]) -> float:
-    return float(weight.sum() ** 2 / (weight @ weight))
 
 
 def _with_interval(

@@ -57,16 +57,23 @@ def auc(
     sample_weight: NDArray[np.float64] | None = None,
 ) -> float:
     """Return the chance that a positive label outranks a negative one, ties counting half."""
-    if sample_weight is None:
-        sample_weight = np.ones(len(is_positive))
-    negative_scores = probabilities[~is_positive]
-    order = np.argsort(negative_scores)
-    negative_scores = negative_scores[order]
-    cumulated = np.concatenate([[0.0], np.cumsum(sample_weight[~is_positive][order])])
-    positive_scores, weight = probabilities[is_positive], sample_weight[is_positive]
-    outranked = cumulated[np.searchsorted(negative_scores, positive_scores, side="left")]
-    outranked += cumulated[np.searchsorted(negative_scores, positive_scores, side="right")]
-    return float(outranked @ weight / (2 * weight.sum() * cumulated[-1]))
+    weight = np.ones(len(is_positive)) if sample_weight is None else sample_weight
+    won = outranked_shares(
+        probabilities[is_positive], probabilities[~is_positive], weight[~is_positive]
+    )
+    return float(np.average(won, weights=weight[is_positive]))
+
+
+def outranked_shares(
+    scores: FloatArray, others: FloatArray, weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of the weight of the others that each score outranks, ties counting half."""
+    order = np.argsort(others)
+    others = others[order]
+    cumulated = np.concatenate([[0.0], np.cumsum(weight[order])])
+    below = cumulated[np.searchsorted(others, scores, side="left")]
+    at_most = cumulated[np.searchsorted(others, scores, side="right")]
+    return np.asarray((below + at_most) / (2 * cumulated[-1]))
 
 
 def _needed_auc(n_positive: float, n_negative: float, z: float) -> float:
@@ -84,7 +91,10 @@ def _auc_bounds(is_positive: BoolArray, probabilities: FloatArray) -> tuple[floa
 
 def effective_rows(weights: NDArray[np.float64]) -> float:
     """Return how many rows weights stand for: their sum if they are counts, else Kish's number."""
-    total = float(weights.sum())
-    if (weights == np.floor(weights)).all():
-        return total
-    return total**2 / float(weights @ weights)
+    are_counts = (weights == np.floor(weights)).all()
+    return float(weights.sum()) if are_counts else kish_rows(weights)
+
+
+def kish_rows(weights: NDArray[np.float64]) -> float:
+    """Return the number of equal rows that would say as much as these weighted ones (Kish)."""
+    return float(weights.sum() ** 2 / (weights @ weights))
