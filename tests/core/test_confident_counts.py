@@ -17,6 +17,8 @@ from rankprune.core._confident_counts import (
     count_confident,
     rates_from_counts,
 )
+from rankprune.core._inputs import validate_inputs
+from rankprune.core._registry import estimate_unknown_rates
 from rankprune.exceptions import NoiseRatesClippedWarning, UninformativeProbabilitiesWarning
 
 probability = st.integers(0, 20).map(lambda k: k / 20) | st.floats(0, 1)
@@ -203,6 +205,19 @@ def test_a_callable_must_speak_of_the_rows_it_was_given():
 
     with pytest.raises(ValueError, match=r"share of positive labels is 0.5, but .* of 0.9. Pass"):
         estimate_noise_rates([0, 1] * 9, [0.1, 0.9] * 9, method=elsewhere)
+
+
+def test_known_rates_replace_the_estimated_ones():
+    scores = [0.9, 0.8, 0.7, 0.1, 0.9, 0.1, 0.2, 0.1]
+    inputs = validate_inputs([1, 1, 1, 1, 0, 0, 0, 0] * 20, scores * 20)
+    rates = estimate_unknown_rates(inputs, "confident-counts", positive=0.2)
+    assert rates.positive_noise_rate == 0.2
+    assert (
+        rates.negative_noise_rate
+        == confident_counts(inputs.is_positive, inputs.probabilities).negative_noise_rate
+    )
+    rates = estimate_unknown_rates(inputs, "confident-counts", negative=0.1)
+    assert rates.negative_noise_rate == 0.1
 
 
 def test_scores_that_are_lower_for_positives_are_flagged():

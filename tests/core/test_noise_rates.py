@@ -170,6 +170,13 @@ def test_an_estimate_gives_way_to_a_known_rate():
     assert estimated(positive_noise_rate=0.9).with_known() == estimated(positive_noise_rate=0.9)
 
 
+def test_an_estimate_is_held_below_what_the_labels_allow():
+    rates = estimated(positive_noise_rate=0.9, observed_prevalence=0.4).with_known(negative=0.05)
+    assert rates.positive_noise_rate == 0.6
+    rates = estimated(negative_noise_rate=0.9, observed_prevalence=0.4).with_known(positive=0.05)
+    assert rates.negative_noise_rate == 0.4
+
+
 def test_only_an_estimate_that_is_still_used_counts_as_clipped():
     moved = estimated(positive_noise_rate=0.6, clipped=True)
     assert moved.with_known(negative=0.1).clipped
