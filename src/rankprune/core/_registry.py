@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rankprune.core._confident_counts import confident_counts
 from rankprune.core._informative import is_informative
-from rankprune.core._inputs import Inputs, validate_inputs
+from rankprune.core._inputs import Inputs, count_true, validate_inputs
 from rankprune.core._noise_rates import NoiseRates
 from rankprune.core._tight import tight
 from rankprune.exceptions import (
@@ -110,8 +110,7 @@ def estimate_unknown_rates(
             f"method must return NoiseRates, got {type(rates).__name__} from {estimator!r}. "
             "Build one with NoiseRates.from_noise_rates."
         )
-    weight = inputs.sample_weight
-    observed = float(np.average(inputs.is_positive, weights=weight))
+    observed = _share_positive(inputs)
     if abs(rates.observed_prevalence - observed) > _SAME_PREVALENCE:
         raise ValueError(
             "method must return rates of the rows it was given: their share of positive labels is "
@@ -131,6 +130,12 @@ def estimate_unknown_rates(
             NoiseRatesClippedWarning,
         )
     return rates
+
+
+def _share_positive(inputs: Inputs) -> float:
+    if inputs.sample_weight is None:
+        return count_true(inputs.is_positive) / len(inputs.is_positive)
+    return float(np.average(inputs.is_positive, weights=inputs.sample_weight))
 
 
 def find_noise_estimator(method: str | NoiseEstimator) -> NoiseEstimator:
