@@ -163,7 +163,7 @@ def compare_distributions(n_rows: int) -> None:
         unit = seconds(lambda x=scores: np.partition(x, len(x) // 2), 5)
         expected = plain(labels, scores.astype(np.float64), exact_mean)
         equal = np.array_equal(ours(labels, scores), expected)
-        cells = [seconds(lambda f=f, x=scores: f(labels, x), 3) / unit for f in (ours, plain)]
+        cells = [seconds(lambda f=f, x=scores: f(labels, x), 7) / unit for f in (ours, plain)]
         memory = bytes_a_row(lambda x=scores: ours(labels, x), n_rows)
         print(
             f"| {name} | {1000 * unit:.1f} | {cells[0]:.2f} | {cells[1]:.2f} | {memory:.1f} | "
