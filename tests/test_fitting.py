@@ -171,6 +171,18 @@ def test_any_other_meta_estimator_fits_too(estimator, routing):
     assert fitted.predict(X).shape == (100,)
 
 
+def test_an_estimator_that_knows_nothing_of_routing_is_fitted_without_weights():
+    class Foreign:
+        def fit(self, X, y, sample_weight=None):
+            self.weight = sample_weight
+            return self
+
+    assert accepts_sample_weight(Foreign())
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert not accepts_sample_weight(Foreign())
+        assert fit_weighted(Foreign(), X, Y, WEIGHT).weight is None
+
+
 def test_an_alias_asks_for_other_weights():
     with sklearn.config_context(enable_metadata_routing=True):
         aliased = LogisticRegression().set_fit_request(sample_weight="mine")

@@ -129,9 +129,7 @@ def _weight_keyword(estimator: Any) -> str | None:
 def _takes_routed_weights(estimator: Any) -> bool:
     if isinstance(estimator, Pipeline):
         return _takes_routed_weights(estimator.steps[-1][1])
-    if not hasattr(estimator, "fit"):
-        return False
-    if not _supports_routing(estimator):
+    if not hasattr(estimator, "fit") or not _supports_routing(estimator):
         return False
     parts = _inner_estimators(estimator)
     if not all(_takes_routed_weights(part) for part in parts):
@@ -176,11 +174,7 @@ def _candidates(everyone: list[Any]) -> list[Any]:
 
 
 def _is_router(part: Any) -> bool:
-    return (
-        hasattr(part, "get_metadata_routing")
-        and _supports_routing(part)
-        and isinstance(part.get_metadata_routing(), MetadataRouter)
-    )
+    return _supports_routing(part) and isinstance(part.get_metadata_routing(), MetadataRouter)
 
 
 def _models(estimator: Any) -> list[Any]:
@@ -205,6 +199,8 @@ def _requested(part: Any, method: str) -> Any:
 
 
 def _supports_routing(part: Any) -> bool:
+    if not hasattr(part, "get_metadata_routing"):
+        return False
     try:
         part.get_metadata_routing()
     except NotImplementedError:  # some of scikit-learn's own refuse any metadata then

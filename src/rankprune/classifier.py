@@ -45,6 +45,7 @@ from rankprune.core._inputs import (
 from rankprune.core._registry import estimate_unknown_rates, warn_if_uninformative
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.probabilities import (
+    NO_EFFECT,
     Folds,
     are_fractions,
     check_predicts_probabilities,
@@ -54,8 +55,6 @@ from rankprune.probabilities import (
 )
 
 _log = logging.getLogger("rankprune")
-
-_NO_EFFECT = "the weights have no effect on the probabilities"
 
 
 def _estimator_has(method: str) -> Callable[[Any], bool]:
@@ -326,7 +325,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return Folds(scorer, X, labels, [], self.n_jobs, seed=0)
         check_predicts_probabilities(scorer, "estimator" if self.scorer is None else "scorer")
         if self.scorer is not None:  # the estimator itself is asked at its final fit
-            warn_if_weights_are_lost(scorer, weight, _NO_EFFECT)
+            warn_if_weights_are_lost(scorer, weight, NO_EFFECT)
         splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
         self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
         return Folds(scorer, X, labels, splits, self.n_jobs, draw_seed(generator))
@@ -348,7 +347,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
                 break
             if turn == 1 and self.scorer is not None and doubt.weight is None:
-                warn_if_weights_are_lost(self.scorer, weights, _NO_EFFECT)
+                warn_if_weights_are_lost(self.scorer, weights, NO_EFFECT)
             self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
             scores = folds.score(weights, keep)
             mask, weights = doubt.prune(scores, rates)

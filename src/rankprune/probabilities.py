@@ -31,6 +31,9 @@ _log = logging.getLogger("rankprune")
 # Sums of float32 or averaged probabilities may leave [0, 1] by this much; that is rounding.
 _ROUNDING = 1e-6
 
+# What it means that a scorer takes no weights.
+NO_EFFECT = "the weights have no effect on the probabilities"
+
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -86,7 +89,7 @@ def out_of_fold_probabilities(
     X, groups = check_rows(X, y, groups)
     labels, weight = validate_weighted_labels(y, sample_weight, pos_label=pos_label, name="y")
     check_predicts_probabilities(estimator, "estimator")
-    warn_if_weights_are_lost(estimator, weight, "the weights have no effect on the probabilities")
+    warn_if_weights_are_lost(estimator, weight, NO_EFFECT)
     generator = private_random_state(random_state)
     splits = make_splits(cv, X, labels, groups, weight, draw_seed(generator))
     return Folds(estimator, X, labels, splits, n_jobs, draw_seed(generator)).score(weight)
@@ -248,7 +251,8 @@ def _split_counted(
     rows, uncounted = np.flatnonzero(counted), np.flatnonzero(~counted)
     part = None if groups is None else _safe_indexing(groups, rows)
     splits = list(splitter.split(_safe_indexing(X, rows), y[rows], part))
-    if any(max(map(max, pair), default=0) >= len(rows) for pair in splits if all(map(len, pair))):
+    numbers = [np.asarray(part) for pair in splits for part in pair]
+    if any(part.size and part.max() >= len(rows) for part in numbers):
         # A splitter that knows its table, such as PredefinedSplit, speaks of all rows.
         whole = _checked_pairs(splitter.split(X, y, groups), len(y))
         return [(train[counted[train]], test) for train, test in whole]

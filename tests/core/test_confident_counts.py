@@ -71,7 +71,7 @@ def test_thresholds_and_counts_equal_those_of_the_plain_version(pairs):
 def test_rates_are_always_finite_and_possible(pairs):
     s, p = columns(pairs)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # random rows are often uninformative
         rates = estimate_noise_rates(s, p)
     assert rates.positive_noise_rate + rates.negative_noise_rate < 1
     for name in (
@@ -107,7 +107,7 @@ def test_a_weight_of_two_equals_the_row_twice_and_zero_no_row(pairs, data):
     if len(set(repeated_s.tolist())) < 2:
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # random rows are often uninformative
         weighted = estimate_noise_rates(s, p, sample_weight=weights)
         repeated = estimate_noise_rates(repeated_s, repeated_p)
     assert weighted == repeated

@@ -31,6 +31,7 @@ def columns(pairs):
 
 def prune(s, p, pi1, pi0, **more):
     with warnings.catch_warnings():
+        # Rates up to 1 ask for it; a test of its own looks at the warning.
         warnings.simplefilter("ignore", ClassAlmostEmptiedWarning)
         return prune_labels(s, p, rates_of(pi1, pi0), **more)
 

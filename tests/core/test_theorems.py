@@ -151,7 +151,7 @@ def test_swapping_the_classes_swaps_the_rates(data, draw):
     g = np.array(draw.draw(st.lists(st.integers(0, 64), min_size=cells, max_size=cells)))
     g = (g / 64)[data.cell]  # 1 - g is exact
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # random scores are often uninformative
         rates = confident_counts(data.labels == 1, g)
         swapped = confident_counts(data.labels == 0, 1 - g)
     for one, other in (
@@ -170,7 +170,7 @@ def test_swapping_the_classes_swaps_the_rates(data, draw):
 def test_replicating_every_row_changes_no_rate(data, draw, times):
     g = np.array(draw.draw(scores(data.n_cells)))[data.cell]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # random scores are often uninformative
         once = confident_counts(data.labels == 1, g)
         often = confident_counts(np.repeat(data.labels == 1, times), np.repeat(g, times))
     assert once.positive_noise_rate == often.positive_noise_rate
