@@ -21,6 +21,7 @@ from rankprune.core._inputs import (
     BinaryLabels,
     BoolArray,
     FloatArray,
+    validate_level,
     validate_scores,
     validate_weighted_labels,
 )
@@ -114,9 +115,7 @@ def clean_metrics(
     is_positive = checked.is_positive
     weight = np.ones(len(is_positive)) if given_weight is None else given_weight
     test_rates = _rates_among(is_positive, weight, noise_rates)
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}. Pass e.g. 0.95.")
-    z = float(norm.ppf(0.5 + level / 2))
+    z = float(norm.ppf(0.5 + validate_level(level) / 2))
     cells = _cells(is_positive, _validate_predictions(predictions, checked, weight), weight)
     unmix = _unmixing(test_rates)
     found = {

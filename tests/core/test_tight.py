@@ -26,7 +26,7 @@ rows = st.lists(
 def few_rows(monkeypatch):
     """Let a handful of rows carry a threshold."""
     monkeypatch.setattr(_tight, "_MIN_ROWS", 2)
-    monkeypatch.setattr(_tight, "_LEVEL", 0.5)
+    monkeypatch.setattr(_tight, "_STRICT", _tight.Evidence(support=0.1, level=0.5))
 
 
 def plain_share(scores, is_wrong, n_class, min_rows):
@@ -62,7 +62,7 @@ def test_it_equals_a_loop_over_all_thresholds(triples):
     p = np.array([p for _, p, _ in triples])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_tight, "_MIN_ROWS", 3)
-        found = _tight._smallest_share(p, ~s, np.ones(len(s)))
+        found = _tight._smallest_share(p, ~s, np.ones(len(s)), _tight._STRICT)
     assert found == pytest.approx(plain_share(p, ~s, s.sum(), 3), abs=1e-12)
 
 

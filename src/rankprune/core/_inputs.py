@@ -216,6 +216,13 @@ def validate_share(value: Any, name: str) -> float:
     return share
 
 
+def validate_level(value: Any) -> float:
+    """Return a confidence level strictly between 0 and 1."""
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {value!r}. Pass e.g. 0.95.")
+    return float(value)
+
+
 def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
     if labels is None:
         raise ValueError(

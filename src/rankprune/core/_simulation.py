@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from rankprune.core._inputs import count_true, validate_labels, validate_rate, validate_share
-
-RandomState = int | np.random.Generator | np.random.RandomState | None
+from rankprune.core._random import RandomState, as_generator
 
 # Variance of the paper's positive class; its negative class has unit variance.
 _POSITIVE_VARIANCE = 0.8
@@ -72,7 +71,7 @@ def flip_labels(
     negative_rate = _negative_rate(
         positive_rate, negative_noise_rate, positive_label_error_rate, n_positive / n_negative
     )
-    generator = _generator(random_state)
+    generator = as_generator(random_state)
     if exact:
         is_flipped = np.zeros(len(is_positive), dtype=bool)
         for label, rate in ((True, positive_rate), (False, negative_rate)):
@@ -109,7 +108,7 @@ def make_gaussians(
     >>> X.shape, int(true_labels.sum())
     ((100, 2), 20)
     """
-    generator = _generator(random_state)
+    generator = as_generator(random_state)
     true_labels = np.zeros(n_rows, dtype=np.int64)
     true_labels[: round(validate_share(prevalence, "prevalence") * n_rows)] = 1
     generator.shuffle(true_labels)
@@ -159,7 +158,7 @@ def add_uniform_rows(
     """
     rows = np.asarray(X, dtype=np.float64)
     classes = validate_labels(labels).classes
-    generator = _generator(random_state)
+    generator = as_generator(random_state)
     if not 0 <= share < np.inf:
         raise ValueError(
             f"share must be a finite number of at least 0, got {share!r}. Pass 0.5 to add half as "
@@ -199,10 +198,3 @@ def _negative_rate(
             f"{positive_rate:g} + {rate:g} from {given}. Lower one of them."
         )
     return rate
-
-
-def _generator(random_state: RandomState) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        # Seeded by a draw, so that the next call with the same object differs.
-        return np.random.default_rng(random_state.randint(0, 2**32, dtype=np.uint32))
-    return np.random.default_rng(random_state)

@@ -8,23 +8,38 @@ accounted for.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
-from rankprune.core._informative import effective_rows
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core._noise_rates import NoiseRates, possible_noise_rates
+from rankprune.core._shares import row_weights, upper_bound
 
-# Rows that must lie beyond a threshold: a share of the class, and never fewer than this.
-_MIN_SHARE = 0.1
+# Rows that must lie beyond a threshold, however small the class.
 _MIN_ROWS = 50
-# How unlikely it is that the share among all such rows exceeds the bound that is minimised.
-_LEVEL = 1e-4
 # Thresholds that are compared, evenly spaced on a logarithmic scale of the rows beyond them.
 _N_THRESHOLDS = 2000
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What counts as a bound.
+
+    Attributes
+    ----------
+    support : float
+        Rows that must lie beyond a threshold, as a share of the class.
+    level : float
+        How unlikely it is that the share among all such rows exceeds the bound that is minimised.
+    """
+
+    support: float
+    level: float
+
+
+_STRICT = Evidence(support=0.1, level=1e-4)
 
 
 def tight(
@@ -34,18 +49,25 @@ def tight(
     sample_weight: NDArray[np.float64] | None = None,
 ) -> NoiseRates:
     """Return the tight estimate from checked labels and probabilities."""
+    positive, negative = smallest_shares(
+        labels.view(bool), probabilities, row_weights(labels, sample_weight), _STRICT
+    )
+    return rates_of_rows(positive, negative, labels, sample_weight)
+
+
+def rates_of_rows(
+    positive: float,
+    negative: float,
+    labels: BoolArray,
+    sample_weight: NDArray[np.float64] | None,
+) -> NoiseRates:
+    """Return the possible rates nearest to these two, with the mass of each class."""
     is_positive = labels.view(bool)
     weight = np.ones(len(is_positive)) if sample_weight is None else sample_weight
     n_positive, n_negative = float(weight[is_positive].sum()), float(weight[~is_positive].sum())
     observed = n_positive / (n_positive + n_negative)
-    # Chance is counted in rows, so weights that are no counts are brought to that scale.
-    rows = weight * (effective_rows(weight) / weight.sum())
-    # The share among all rows is a candidate too, and possible, so nothing can be clipped.
-    positive, negative, _ = possible_noise_rates(
-        _smallest_share(probabilities, ~is_positive, rows),
-        _smallest_share(-probabilities, is_positive, rows),
-        observed,
-    )
+    # Neither rate exceeds the share of the other label among all rows, so nothing is clipped.
+    positive, negative, _ = possible_noise_rates(positive, negative, observed)
     return replace(
         NoiseRates.from_noise_rates(positive, negative, observed),
         n_positive=n_positive,
@@ -53,7 +75,22 @@ def tight(
     )
 
 
-def _smallest_share(scores: FloatArray, is_wrong: BoolArray, rows: NDArray[np.float64]) -> float:
+def smallest_shares(
+    is_positive: BoolArray,
+    probabilities: FloatArray,
+    rows: NDArray[np.float64],
+    evidence: Evidence,
+) -> tuple[float, float]:
+    """Return the best bounds of the positive and of the negative noise rate."""
+    return (
+        _smallest_share(probabilities, ~is_positive, rows, evidence),
+        _smallest_share(-probabilities, is_positive, rows, evidence),
+    )
+
+
+def _smallest_share(
+    scores: FloatArray, is_wrong: BoolArray, rows: NDArray[np.float64], evidence: Evidence
+) -> float:
     """Return the share of wrong labels among the highest scores where its bound is smallest."""
     order = np.argsort(-scores, kind="stable")
     scores = scores[order]
@@ -65,19 +102,10 @@ def _smallest_share(scores: FloatArray, is_wrong: BoolArray, rows: NDArray[np.fl
     n_class = beyond[-1] - wrong_beyond[-1]
     # Never more than the class itself: with fewer rows the bound is wide, but no other class is
     # drawn in. The class is not empty, or the labels would hold one value only.
-    least = min(max(_MIN_ROWS, _MIN_SHARE * n_class), n_class)
+    least = min(max(_MIN_ROWS, evidence.support * n_class), n_class)
     grid = np.geomspace(least, beyond[-1], _N_THRESHOLDS)
     # Rounding must not carry the last threshold beyond the last row.
     chosen = np.unique(np.minimum(np.searchsorted(beyond, grid), len(beyond) - 1))
     beyond, wrong_beyond = beyond[chosen], wrong_beyond[chosen]
-    best = int(np.argmin(_upper_bound(wrong_beyond, beyond)))
+    best = int(np.argmin(upper_bound(wrong_beyond, beyond, evidence.level)))
     return float(wrong_beyond[best] / beyond[best])
-
-
-def _upper_bound(wrong: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the upper confidence bound of Clopper and Pearson for a share of wrong rows."""
-    right = rows - wrong
-    bound = np.ones(len(rows))
-    some = right > 0
-    bound[some] = betaincinv(wrong[some] + 1, right[some], 1 - _LEVEL)
-    return bound

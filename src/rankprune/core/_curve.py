@@ -1,0 +1,141 @@
+"""The curve noise estimator: a sigmoid between two plateaus, whose heights are the noise rates.
+
+Where the scores separate the classes, the share of positive labels flattens: at rho_0 among rows
+that are surely negative, at 1 - rho_1 among rows that are surely positive. A curve through all
+rows finds those heights even where the classes overlap so much that the ends are never reached,
+which no bound can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from rankprune.core._inputs import BoolArray, FloatArray
+from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._shares import row_weights
+from rankprune.core._tight import Evidence, rates_of_rows, smallest_shares
+
+# Bounds are a check on the curve here, so they may be looser and need more support.
+_LOOSE = Evidence(support=0.2, level=0.2)
+# Bins of the logit of the mid-rank: fine enough for a curve of four parameters.
+_N_BINS = 400
+# Where the search starts: a pair of rates, and the steepness of the curve between them.
+_STARTS = (
+    (0.05, 0.05, 2.0),
+    (0.3, 0.01, 2.0),
+    (0.01, 0.3, 2.0),
+    (0.2, 0.2, 4.0),
+)
+# One more start is a step between the best bounds, of this steepness.
+_STEP = 50.0
+# Curves whose log-likelihoods differ by less cannot be told apart by the data.
+_SAME_LIKELIHOOD = 0.1
+# A rate near 1 leaves no curve to fit; a steepness beyond these is a step or a flat line.
+_MAX_RATE = 0.98
+_LOG_STEEPNESS = (-3.0, 4.0)
+_TINY = 1e-9
+
+
+def curve(
+    labels: BoolArray,
+    probabilities: FloatArray,
+    *,
+    sample_weight: NDArray[np.float64] | None = None,
+) -> NoiseRates:
+    """Return, per side, the smaller of the curve's plateau and the best bound."""
+    is_positive = labels.view(bool)
+    rows = row_weights(labels, sample_weight)
+    positive_bound, negative_bound = smallest_shares(is_positive, probabilities, rows, _LOOSE)
+    bounds = positive_bound, negative_bound
+    fitted = fit_curve(is_positive, probabilities, rows, bounds)
+    return rates_of_rows(
+        min(fitted.positive_noise_rate, positive_bound),
+        min(fitted.negative_noise_rate, negative_bound),
+        labels,
+        sample_weight,
+    )
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The share of positive labels along the logit of the mid-rank, between two plateaus."""
+
+    positive_noise_rate: float
+    negative_noise_rate: float
+    steepness: float
+    middle: float
+
+    def __call__(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the expected share of positive labels at logits of the mid-rank."""
+        height = 1 - self.positive_noise_rate - self.negative_noise_rate
+        rise = expit(self.steepness * (positions - self.middle))
+        return np.asarray(self.negative_noise_rate + height * rise)
+
+
+def mid_rank_logits(probabilities: FloatArray, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logit of each row's mid-rank: the share of rows below it and half its ties."""
+    values, group = np.unique(probabilities, return_inverse=True)
+    mass = np.bincount(group, weights=rows, minlength=len(values))
+    ranks = (np.cumsum(mass) - mass / 2) / mass.sum()
+    # Rows of weight 0 at either end have rank 0 or 1, which is no place on a logit's line.
+    return np.asarray(logit(np.clip(ranks, _TINY, 1 - _TINY))[group])
+
+
+def fit_curve(
+    is_positive: BoolArray,
+    probabilities: FloatArray,
+    rows: NDArray[np.float64],
+    bounds: tuple[float, float],
+) -> Curve:
+    """Return the curve of the largest likelihood, searched from bounds of both rates too."""
+    positions = mid_rank_logits(probabilities, rows)
+    low, high = float(positions.min()), float(positions.max())
+    bins = np.searchsorted(np.linspace(low, high, _N_BINS), positions)
+    mass = np.bincount(bins, weights=rows)
+    used = mass > 0
+    place = np.bincount(bins, weights=rows * positions)[used] / mass[used]
+    positives = np.bincount(bins, weights=np.where(is_positive, rows, 0.0))[used]
+    mass = mass[used]
+    total = float(mass.sum())
+    observed = float(positives.sum()) / total
+
+    def loss(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        negative, positive, log_steepness, middle = parameters
+        steepness = np.exp(log_steepness)
+        height = 1 - negative - positive
+        rise = expit(steepness * (place - middle))
+        share = np.clip(negative + height * rise, _TINY, 1 - _TINY)
+        likelihood = positives @ np.log(share) + (mass - positives) @ np.log1p(-share)
+        slope = (mass - positives) / (1 - share) - positives / share
+        bend = slope * height * rise * (1 - rise) * steepness
+        gradient = [slope @ (1 - rise), -(slope @ rise), bend @ (place - middle), -bend.sum()]
+        return -float(likelihood) / total, np.array(gradient) / total
+
+    fits = [
+        minimize(
+            loss,
+            [negative, positive, np.log(steepness), _middle(negative, positive, observed)],
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, _MAX_RATE), (0, _MAX_RATE), _LOG_STEEPNESS, (low, high)],
+        )
+        for negative, positive, steepness in (*_STARTS, (bounds[1], bounds[0], _STEP))
+    ]
+    best = min(float(fit.fun) for fit in fits)
+    alike = [fit.x for fit in fits if (float(fit.fun) - best) * total <= _SAME_LIKELIHOOD]
+    # With few distinct scores a gentle curve without plateaus fits as well as a step between them;
+    # the step is the one that the scores themselves show.
+    negative, positive, log_steepness, middle = max(alike, key=lambda x: float(x[2]))
+    return Curve(float(positive), float(negative), float(np.exp(log_steepness)), float(middle))
+
+
+def _middle(negative: float, positive: float, observed: float) -> float:
+    """Return where the classes would meet if these were the rates."""
+    # Bounds may leave nothing between the plateaus; then any middle will do.
+    prevalence = (observed - negative) / max(1 - negative - positive, _TINY)
+    return float(logit(1 - np.clip(prevalence, 0.02, 0.98)))

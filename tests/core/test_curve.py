@@ -1,0 +1,137 @@
+"""The curve estimator: recovery from exact data, ties, weights, symmetry."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import check_grad
+from scipy.special import expit, logit
+
+from rankprune import NoiseRates, estimate_noise_rates, flip_labels
+from rankprune.core import _curve, gaussian_posterior, make_gaussians, perfect_probabilities
+from rankprune.core._curve import Curve, curve, fit_curve, mid_rank_logits
+
+
+def exact_rows(rho1, rho0, *, steepness=3.0, middle=0.5, n=400):
+    """Rows whose shares of positive labels lie on a curve, as weights of both labels per score."""
+    scores = (np.arange(n) + 0.5) / n
+    share = Curve(rho1, rho0, steepness, middle)(logit(scores))
+    labels = np.tile([True, False], n)
+    weights = np.stack([share, 1 - share], axis=1).ravel()
+    return labels, np.repeat(scores, 2), weights
+
+
+@pytest.mark.parametrize(("rho1", "rho0"), [(0.0, 0.0), (0.3, 0.1), (0.05, 0.4), (0.6, 0.2)])
+def test_a_curve_through_exact_shares_is_found(rho1, rho0):
+    labels, scores, weights = exact_rows(rho1, rho0)
+    found = fit_curve(labels, scores, weights, (rho1, rho0))
+    assert found.positive_noise_rate == pytest.approx(rho1, abs=0.003)
+    assert found.negative_noise_rate == pytest.approx(rho0, abs=0.003)
+    assert found.steepness == pytest.approx(3, rel=0.05)
+    assert found.middle == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_curve_runs_between_its_plateaus():
+    found = Curve(0.3, 0.1, 2.0, 1.0)
+    assert found(np.array([-50.0, 1.0, 50.0])) == pytest.approx([0.1, 0.4, 0.7])
+    assert found(np.array([2.0])) == pytest.approx(0.1 + 0.6 * expit(2.0))
+
+
+def test_mid_ranks_by_hand():
+    """Of five rows two tie at .2 (from 1/5 to 3/5, so .4); .1 lies below them, the rest above."""
+    found = mid_rank_logits(np.array([0.2, 0.9, 0.1, 0.2, 0.95]), np.ones(5))
+    assert expit(found) == pytest.approx([0.4, 0.7, 0.1, 0.4, 0.9])
+    weighted = mid_rank_logits(np.array([0.2, 0.9, 0.1]), np.array([2.0, 2.0, 0.0]))
+    assert expit(weighted) == pytest.approx([0.25, 0.75, 0.0], abs=1e-8)
+
+
+@pytest.mark.parametrize("separability", [1, 2, 4, 8])
+@pytest.mark.parametrize(("rho1", "rho0"), [(0.4, 0.1), (0.2, 0.3)])
+def test_known_rates_are_recovered_with_and_without_overlap(rho1, rho0, separability):
+    X, y = make_gaussians(20_000, separability=separability, random_state=0)
+    labels = flip_labels(
+        y, positive_noise_rate=rho1, negative_noise_rate=rho0, exact=False, random_state=1
+    )
+    truth = NoiseRates.from_noise_rates(rho1, rho0, 0.2 * (1 - rho1) + 0.8 * rho0)
+    scores = perfect_probabilities(gaussian_posterior(X, separability=separability), truth)
+    rates = estimate_noise_rates(labels, scores, method="curve")
+    assert rates.positive_noise_rate == pytest.approx(rho1, abs=0.05)
+    assert rates.negative_noise_rate == pytest.approx(rho0, abs=0.02)
+    paper = estimate_noise_rates(labels, scores, method="confident-counts")
+    assert abs(rates.positive_noise_rate - rho1) <= abs(paper.positive_noise_rate - rho1) + 0.02
+
+
+@pytest.mark.parametrize("n_values", [2, 3])
+def test_a_few_distinct_scores_give_the_shares_at_the_ends(n_values):
+    """Any curve fits so few points; the step between the ends is what the scores show."""
+    rows = np.arange(3000)
+    scores = (rows % n_values) / (n_values - 1)
+    turn = rows // n_values
+    labels = np.select([scores == 1, scores == 0], [turn % 5 > 0, turn % 10 == 0], turn % 2 == 0)
+    rates = curve(labels, scores)
+    at_the_top, at_the_bottom = ~labels[scores == 1], labels[scores == 0]
+    assert rates.positive_noise_rate == pytest.approx(at_the_top.mean(), abs=1e-4)
+    assert rates.negative_noise_rate == pytest.approx(at_the_bottom.mean(), abs=1e-4)
+
+
+def test_no_rate_exceeds_the_bound():
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        scores = generator.random(300)
+        labels = generator.random(300) < expit(generator.normal(0, 4) * (scores - 0.5))
+        if 0 < labels.sum() < 300:
+            bounds = _curve.smallest_shares(labels, scores, np.ones(300), _curve._LOOSE)
+            rates = curve(labels, scores)
+            assert rates.positive_noise_rate <= bounds[0] + 1e-12
+            assert rates.negative_noise_rate <= bounds[1] + 1e-12
+            assert rates.positive_noise_rate + rates.negative_noise_rate < 1
+
+
+def test_the_smaller_of_plateau_and_bound_is_taken_on_each_side(monkeypatch):
+    labels = np.tile([True, False], 50)
+    scores = np.linspace(0, 1, 100)
+    monkeypatch.setattr(_curve, "smallest_shares", lambda *_: (0.2, 0.3))
+    monkeypatch.setattr(_curve, "fit_curve", lambda *_: Curve(0.25, 0.1, 1.0, 0.0))
+    rates = curve(labels, scores)
+    assert (rates.positive_noise_rate, rates.negative_noise_rate) == (0.2, 0.1)
+    monkeypatch.setattr(_curve, "fit_curve", lambda *_: Curve(0.15, 0.4, 1.0, 0.0))
+    rates = curve(labels, scores)
+    assert (rates.positive_noise_rate, rates.negative_noise_rate) == (0.15, 0.3)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0, 0.4), st.floats(0, 0.4))
+def test_swapping_the_classes_swaps_the_rates_and_weights_count_rows(seed, rho1, rho0):
+    generator = np.random.default_rng(seed)
+    truth = generator.random(400) < 0.4
+    scores = expit(generator.normal(2 * truth - 1.0, 1))
+    labels = np.where(truth, generator.random(400) >= rho1, generator.random(400) < rho0)
+    weight = generator.integers(1, 4, 400)
+    rates = curve(labels, scores, sample_weight=weight.astype(float))
+    swapped = curve(~labels, 1 - scores, sample_weight=weight.astype(float))
+    repeated = curve(np.repeat(labels, weight), np.repeat(scores, weight))
+    assert rates.positive_noise_rate == pytest.approx(swapped.negative_noise_rate, abs=0.01)
+    assert rates.negative_noise_rate == pytest.approx(swapped.positive_noise_rate, abs=0.01)
+    assert rates.positive_noise_rate == pytest.approx(repeated.positive_noise_rate, abs=1e-3)
+    assert rates.n_positive == repeated.n_positive
+    assert rates.observed_prevalence == pytest.approx(repeated.observed_prevalence)
+
+
+def test_the_gradient_is_that_of_the_loss(monkeypatch):
+    """Taken from inside: the optimiser is replaced by a comparison with finite differences."""
+    seen = []
+
+    def compare(loss, start, **_):
+        point = np.array(start) + [0.01, 0.02, 0.1, 0.2]
+        seen.append(check_grad(lambda x: loss(x)[0], lambda x: loss(x)[1], point))
+
+        class Fit:
+            fun, x = 0.0, point
+
+        return Fit
+
+    monkeypatch.setattr(_curve, "minimize", compare)
+    labels, scores, weights = exact_rows(0.3, 0.1)
+    fit_curve(labels, scores, weights, (0.3, 0.1))
+    assert len(seen) == len(_curve._STARTS) + 1
+    assert max(seen) < 1e-6
