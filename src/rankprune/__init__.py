@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         correction_weights,
         estimate_noise_rates,
         flip_labels,
+        noise_rate_intervals,
         prune_labels,
         rank_suspects,
     )
@@ -23,6 +24,7 @@ __all__ = [
     "correction_weights",
     "estimate_noise_rates",
     "flip_labels",
+    "noise_rate_intervals",
     "out_of_fold_probabilities",
     "prune_labels",
     "rank_suspects",
@@ -35,9 +37,11 @@ _HOMES = {
     "out_of_fold_probabilities": "rankprune.probabilities",
 }
 
+_MODULES = ("core", "diagnostics", "exceptions", "metrics")
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("core", "exceptions", "metrics"):
+    if name in _MODULES:
         return import_module(f"rankprune.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'rankprune' has no attribute {name!r}")
@@ -45,4 +49,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "core", "exceptions", "metrics", "__version__"]
+    return [*__all__, *_MODULES, "__version__"]

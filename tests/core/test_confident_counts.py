@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import astuple
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plain
-from rankprune import NoiseRates, estimate_noise_rates
+from rankprune import NoiseRates
+from rankprune import estimate_noise_rates as estimate_by_any
 from rankprune.core import ConfidentCounts, _inputs
 from rankprune.core._confident_counts import (
     ClassSums,
@@ -20,6 +22,8 @@ from rankprune.core._confident_counts import (
 from rankprune.core._inputs import validate_inputs
 from rankprune.core._registry import estimate_unknown_rates
 from rankprune.exceptions import NoiseRatesClippedWarning, UninformativeProbabilitiesWarning
+
+estimate_noise_rates = partial(estimate_by_any, method="confident-counts")
 
 probability = st.integers(0, 20).map(lambda k: k / 20) | st.floats(0, 1)
 rows = st.lists(st.tuples(st.booleans(), probability), min_size=2, max_size=40).filter(
@@ -188,7 +192,7 @@ def test_a_callable_gets_zeros_and_ones_and_its_rates_are_used():
 
 
 def test_an_unknown_method_and_a_wrong_callable_are_refused():
-    with pytest.raises(ValueError, match=r"one of \['confident-counts', 'tight'\] or"):
+    with pytest.raises(ValueError, match=r"one of \['confident-counts', 'curve', 'tight'\] or"):
         estimate_noise_rates([0, 1], [0.1, 0.2], method="magic")
     with pytest.raises(ValueError, match=r"method must be one of .* got \[1\]"):
         estimate_noise_rates([0, 1], [0.1, 0.2], method=[1])

@@ -185,11 +185,13 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         ),
         (
             lambda: estimate_noise_rates([0, 1], [0.1, 0.2], method="magic"),
-            "method must be one of ['confident-counts', 'tight'] or a callable, got 'magic'. A "
-            "callable takes (labels, probabilities, *, sample_weight=None).",
+            "method must be one of ['confident-counts', 'curve', 'tight'] or a callable, got "
+            "'magic'. A callable takes (labels, probabilities, *, sample_weight=None).",
         ),
         (
-            lambda: estimate_noise_rates([0] * 9 + [1] * 9, [0.75] * 9 + [0.25] * 9),
+            lambda: estimate_noise_rates(
+                [0] * 9 + [1] * 9, [0.75] * 9 + [0.25] * 9, method="confident-counts"
+            ),
             "The probabilities do not tell the labels apart: positive labels score no higher on "
             "average than negative ones (0.25 against 0.75). Rates estimated from them are not "
             "reliable and prune nothing; known rates would prune almost at random. Use a stronger"

@@ -1,5 +1,6 @@
 """The algorithm as pure functions on arrays: NumPy and SciPy only, nothing of scikit-learn."""
 
+from rankprune.core._intervals import Interval, NoiseRateIntervals, noise_rate_intervals
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates
 from rankprune.core._pruning import Pruning, Suspects, prune_labels, rank_suspects
 from rankprune.core._registry import NOISE_ESTIMATORS, estimate_noise_rates
@@ -17,15 +18,19 @@ from rankprune.core._theory import (
     perfect_probabilities,
     robustness_conditions,
 )
+from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
 
 __all__ = [
     "NOISE_ESTIMATORS",
     "ConfidentCounts",
     "ExpectedNoiseRates",
+    "Interval",
+    "NoiseRateIntervals",
     "NoiseRates",
     "Pruning",
     "Suspects",
+    "Verdict",
     "add_uniform_rows",
     "correction_weights",
     "estimate_noise_rates",
@@ -34,7 +39,9 @@ __all__ = [
     "flip_labels",
     "gaussian_posterior",
     "ideal_thresholds",
+    "judge_labels",
     "make_gaussians",
+    "noise_rate_intervals",
     "perfect_probabilities",
     "prune_labels",
     "rank_suspects",

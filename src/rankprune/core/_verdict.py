@@ -1,0 +1,205 @@
+"""A plain answer from the scores: the labels are clean, noise was found, or nobody can tell.
+
+Overlap and noise leave the same mark on labels and scores: rows that look like the other class.
+What tells them apart is a plateau, and whether the scores would separate the classes if the
+estimated noise were gone. Where they would not, only a better model or a person can decide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankprune.core._informative import auc
+from rankprune.core._inputs import (
+    FloatArray,
+    Inputs,
+    validate_probabilities,
+    validate_weighted_labels,
+)
+from rankprune.core._noise_rates import NoiseRates, possible_noise_rates
+from rankprune.core._registry import (
+    DEFAULT_ESTIMATOR,
+    NoiseEstimator,
+    find_noise_estimator,
+    uninformative_reason,
+)
+
+# Chosen together on part of the bank: the share of the smaller class up to which labels count as
+# clean, and the AUC that clean labels must reach before what is left over is called noise.
+_CLEAN_SHARE = 0.05
+_SEPARATED_AUC = 0.85
+
+VerdictLevel = Literal["clean", "noise found", "cannot tell"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether labels are wrong at all, and why we think so.
+
+    Attributes
+    ----------
+    level : {"clean", "noise found", "cannot tell"}
+    reasons : tuple of str
+        What the level rests on and, where it is open, what would decide it.
+    affected_share : float
+        Of the smaller class, the share that wrong labels touch: 1 - (1 - pi)(1 - rho), by the
+        smallest noise rates that any member of the committee gives.
+    auc : float
+        Of the (mean) probabilities against the given labels.
+    clean_auc : float
+        What that AUC would be against right labels if `noise_rates` were true.
+    noise_rates : NoiseRates
+        Estimated from the (mean) probabilities.
+    n_opinions : int
+        Models that were heard.
+    """
+
+    level: VerdictLevel
+    reasons: tuple[str, ...]
+    affected_share: float
+    auc: float
+    clean_auc: float
+    noise_rates: NoiseRates
+    n_opinions: int
+
+    def __str__(self) -> str:
+        return "\n".join([self.level, *(f"- {reason}" for reason in self.reasons)])
+
+
+def judge_labels(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Verdict:
+    """Return whether the labels are clean, noisy, or neither can be told from these scores.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        Given labels, of any two values.
+    probabilities : array-like of shape (n_rows,) or (n_rows, n_models)
+        Out-of-fold probability of the positive label: of one model, or of several, a column each.
+        Several are better: a model's weakness looks like noise, but not to every model.
+    method : str or callable, default="curve"
+        The noise estimator; see `estimate_noise_rates`. The limits of the verdict were chosen for
+        ``"curve"``.
+    sample_weight : array-like of shape (n_rows,), default=None
+        A weight of 2 equals the row twice.
+    pos_label : default=None
+        The positive label; the larger of the two values by default.
+
+    Returns
+    -------
+    Verdict
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels
+    >>> from rankprune.core import judge_labels
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
+    >>> judge_labels(labels, 0.8 * truth).level
+    'noise found'
+    >>> judge_labels(truth, 0.8 * truth).level
+    'clean'
+    """
+    checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
+    members = _columns(probabilities, len(checked.is_positive))
+    return judge(Inputs(checked.is_positive, np.mean(members, axis=0), weight), members, method)
+
+
+def judge(
+    inputs: Inputs, members: list[FloatArray], method: str | NoiseEstimator = DEFAULT_ESTIMATOR
+) -> Verdict:
+    """Return the verdict on checked labels, by the mean probabilities and those of each member."""
+    estimator = find_noise_estimator(method)
+    labels = inputs.is_positive.view(np.int8)
+    rates = estimator(labels, inputs.probabilities, sample_weight=inputs.sample_weight)
+    opinions = [rates]
+    if len(members) > 1:
+        opinions = [
+            estimator(labels, member, sample_weight=inputs.sample_weight) for member in members
+        ]
+    affected = _affected_share(opinions)
+    noisy_auc = auc(inputs.is_positive, inputs.probabilities, inputs.sample_weight)
+    kept = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
+    clean_auc = 0.5 + (noisy_auc - 0.5) / kept if kept > 0 else 1.0
+    clean_auc = min(max(clean_auc, 0.0), 1.0)
+    level, reasons = _decide(
+        uninformative_reason(inputs, rates), affected, noisy_auc, clean_auc, rates
+    )
+    if len(members) == 1 and level != "clean":
+        reasons += (
+            "One model was heard, and what it does badly looks like noise. Hear more: "
+            'scorer="committee", or one column of probabilities for each model.',
+        )
+    return Verdict(level, reasons, affected, noisy_auc, clean_auc, rates, len(members))
+
+
+def _columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
+    values = np.asarray(probabilities)
+    if values.ndim == 2 and values.shape[1] > 0:
+        return [validate_probabilities(column, n_rows) for column in values.T]
+    return [validate_probabilities(probabilities, n_rows)]
+
+
+def _affected_share(opinions: list[NoiseRates]) -> float:
+    """Return what wrong labels touch of the smaller class, by the mildest opinion of each side."""
+    observed = opinions[0].observed_prevalence
+    positive, negative, _ = possible_noise_rates(
+        min(rates.positive_noise_rate for rates in opinions),
+        min(rates.negative_noise_rate for rates in opinions),
+        observed,
+    )
+    rates = NoiseRates.from_noise_rates(positive, negative, observed)
+    if rates.estimated_prevalence <= 0.5:
+        right = (1 - rates.positive_label_error_rate) * (1 - rates.positive_noise_rate)
+    else:
+        right = (1 - rates.negative_label_error_rate) * (1 - rates.negative_noise_rate)
+    return 1 - right
+
+
+def _decide(
+    uninformative: str | None,
+    affected: float,
+    noisy_auc: float,
+    clean_auc: float,
+    rates: NoiseRates,
+) -> tuple[VerdictLevel, tuple[str, ...]]:
+    if uninformative is not None:
+        return "cannot tell", (
+            f"The probabilities do not tell the labels apart: {uninformative}.",
+            "A better model would decide it, or people who look at a random sample of rows.",
+        )
+    if affected <= _CLEAN_SHARE:
+        return "clean", (
+            f"Wrong labels touch {affected:.1%} of the smaller class by the mildest opinion; up to "
+            f"{_CLEAN_SHARE:.0%} counts as clean.",
+            "Pruning would cost more than it mends: fit the plain classifier.",
+        )
+    touched = (
+        f"Wrong labels seem to touch {affected:.1%} of the smaller class, even by the mildest "
+        "opinion."
+    )
+    if clean_auc < _SEPARATED_AUC:
+        return "cannot tell", (
+            touched,
+            f"But the scores separate the classes badly (AUC {noisy_auc:.2f}), and would still if "
+            f"that noise were gone (AUC {clean_auc:.2f}): a clean but hard problem looks the same.",
+            "A better model would decide it, or people who look at a random sample of rows.",
+        )
+    return "noise found", (
+        touched,
+        f"{rates.positive_label_error_rate:.1%} of the positive labels and "
+        f"{rates.negative_label_error_rate:.1%} of the negative ones are wrong by the estimate.",
+        f"Against right labels the scores would separate the classes well (AUC {clean_auc:.2f}; "
+        f"{noisy_auc:.2f} against the given ones), so overlap does not explain it.",
+    )

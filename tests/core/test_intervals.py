@@ -1,0 +1,160 @@
+"""Intervals by resampling: what they hold, how rows are drawn, and what they say they cover."""
+
+import numpy as np
+import pytest
+
+from rankprune import NoiseRates, flip_labels, noise_rate_intervals
+from rankprune.core import Interval, NoiseRateIntervals
+from rankprune.core._inputs import Inputs
+from rankprune.core._intervals import (
+    OVER_REFITS,
+    OVER_ROWS,
+    intervals_from,
+    resampled_rates,
+    resamples,
+    row_intervals,
+)
+from rankprune.exceptions import UninformativeProbabilitiesWarning
+
+TRUTH = np.repeat([0, 1], [600, 400])
+LABELS = flip_labels(TRUTH, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
+SCORES = np.where(TRUTH == 1, 0.8, 0.1)
+
+
+@pytest.mark.parametrize("method", ["confident-counts", "tight", "curve"])
+def test_intervals_hold_the_truth_where_scores_are_perfect(method):
+    found = noise_rate_intervals(LABELS, SCORES, method=method, n_resamples=60, random_state=0)
+    for name, rate in [("positive_noise_rate", 0.2), ("negative_noise_rate", 0.1)]:
+        interval = getattr(found, name)
+        assert interval.low < rate < interval.high
+        assert interval.high - interval.low < 0.12
+        assert interval.low <= interval.estimate <= interval.high
+    assert found.estimated_prevalence.low < 0.4 < found.estimated_prevalence.high
+    assert (found.level, found.n_resamples, found.reliable) == (0.95, 60, True)
+
+
+def test_they_are_as_wide_as_the_binomial_distribution_says():
+    found = noise_rate_intervals(
+        LABELS, SCORES, method="confident-counts", n_resamples=2000, random_state=0
+    ).positive_noise_rate
+    error = np.sqrt(0.2 * 0.8 / 400)
+    assert (found.high - found.low) / (2 * 1.96 * error) == pytest.approx(1, abs=0.1)
+    narrow = noise_rate_intervals(
+        LABELS, SCORES, method="confident-counts", n_resamples=2000, random_state=0, level=0.5
+    ).positive_noise_rate
+    assert (narrow.high - narrow.low) / (2 * 0.6745 * error) == pytest.approx(1, abs=0.15)
+
+
+def test_percentiles_by_hand_and_the_estimate_is_always_inside():
+    """Quartiles of 0, .1, .2, .3, .4 are .1 and .3; an estimate of .5 stretches the interval."""
+    replicates = [NoiseRates.from_noise_rates(k / 10, 0.0, 0.5) for k in range(5)]
+    rates = NoiseRates.from_noise_rates(0.2, 0.0, 0.5)
+    found = intervals_from(rates, replicates, 0.5, "chance")
+    assert found.positive_noise_rate == Interval(0.2, 0.1, pytest.approx(0.3), "chance")
+    far = intervals_from(NoiseRates.from_noise_rates(0.45, 0.0, 0.5), replicates, 0.5, "chance")
+    assert far.positive_noise_rate.high == 0.45
+    assert far.positive_noise_rate.low == pytest.approx(0.1)
+    assert far.n_resamples == 5
+
+
+def test_the_same_seed_draws_the_same_rows():
+    first, second, other = (
+        noise_rate_intervals(LABELS, SCORES, n_resamples=5, random_state=seed) for seed in (1, 1, 2)
+    )
+    assert first == second
+    assert first != other
+    state = np.random.get_state()[1].copy()
+    noise_rate_intervals(LABELS, SCORES, n_resamples=2)
+    assert (np.random.get_state()[1] == state).all()
+
+
+def test_known_rates_stay_and_what_cannot_be_is_lowered():
+    inputs = Inputs(LABELS == 1, SCORES, None)
+    rates = NoiseRates.from_noise_rates(0.2, 0.1, float(LABELS.mean()))
+    found = row_intervals(
+        inputs,
+        "confident-counts",
+        rates,
+        positive=0.2,
+        negative=0.1,
+        level=0.95,
+        n_resamples=20,
+        random_state=0,
+    )
+    assert found.positive_noise_rate.low == found.positive_noise_rate.high == 0.2
+    assert found.positive_label_error_rate.low < found.positive_label_error_rate.high
+    assert resampled_rates(rates, None, None) is rates
+    assert resampled_rates(rates, 0.3, None).positive_noise_rate == 0.3
+    assert resampled_rates(rates, None, 0.05).negative_noise_rate == 0.05
+    assert resampled_rates(rates, None, 0.05).positive_noise_rate == rates.positive_noise_rate
+    assert resampled_rates(rates, 0.9, None).positive_noise_rate <= 1 - rates.observed_prevalence
+
+
+def draws(is_positive, weight, n=200, **kwargs):
+    return np.array(list(resamples(is_positive, weight, n, np.random.default_rng(0), **kwargs)))
+
+
+def test_rows_are_drawn_as_often_as_there_are_rows():
+    is_positive = np.arange(10) < 5
+    drawn = draws(is_positive, None)
+    assert (drawn.sum(axis=1) == 10).all()
+    assert drawn.mean() == pytest.approx(1)
+    # Poisson-like: about 37 % of the rows are left out.
+    assert (drawn == 0).mean() == pytest.approx(0.9**10, abs=0.03)
+
+
+def test_whole_weights_are_drawn_row_by_row_and_others_stay_together():
+    is_positive = np.array([True, True, False, False])
+    counted = draws(is_positive, np.array([3.0, 0.0, 2.0, 1.0]))
+    assert (counted.sum(axis=1) == 6).all()
+    assert (counted[:, 1] == 0).all()
+    assert counted.mean(axis=0) == pytest.approx([3, 0, 2, 1], abs=0.4)
+    whole = draws(is_positive, np.array([1.5, 0.0, 0.5, 2.5]))
+    assert set(whole[:, 0]) <= {0, 1.5, 3.0, 4.5}
+    assert (whole[:, 1] == 0).all()
+
+
+def test_every_resample_holds_rows_of_both_classes():
+    rare = np.arange(30) == 0
+    assert draws(rare, None)[:, 0].min() >= 1
+    few = np.arange(30) < 4
+    assert ((draws(few, None, least=3)[:, :4] > 0).sum(axis=1) >= 3).all()
+    assert ((draws(~few, None, least=3)[:, :4] > 0).sum(axis=1) >= 3).all()
+
+
+def test_each_interval_names_what_it_covers():
+    found = noise_rate_intervals(LABELS, SCORES, n_resamples=3, random_state=0)
+    assert [name for name, _ in found.items()] == [
+        "positive_noise_rate",
+        "negative_noise_rate",
+        "positive_label_error_rate",
+        "negative_label_error_rate",
+        "estimated_prevalence",
+    ]
+    assert {interval.covers for _, interval in found.items()} == {OVER_ROWS}
+    assert OVER_ROWS.endswith("not the error of the model that gave them")
+    assert OVER_REFITS != OVER_ROWS
+    lines = str(found).splitlines()
+    assert lines[0].startswith("positive noise rate: 20.0% (")
+    assert lines[-1] == f"95% intervals, covering {OVER_ROWS}"
+
+
+def test_chance_scores_give_unreliable_intervals():
+    scores = np.random.default_rng(0).random(200)
+    with pytest.warns(UninformativeProbabilitiesWarning):
+        found = noise_rate_intervals(np.tile([0, 1], 100), scores, n_resamples=3, random_state=0)
+    assert isinstance(found, NoiseRateIntervals)
+    assert not found.reliable
+    assert str(found).endswith("not reliable: the probabilities do not tell the labels apart")
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, "95 %", None])
+def test_a_level_that_is_none_is_refused(level):
+    with pytest.raises(ValueError, match=r"^level must lie strictly between 0 and 1, got .* 0\.95"):
+        noise_rate_intervals(LABELS, SCORES, level=level)
+
+
+@pytest.mark.parametrize("n_resamples", [0, 2.5, True, "many"])
+def test_a_number_of_resamples_that_is_none_is_refused(n_resamples):
+    with pytest.raises(ValueError, match=r"^n_resamples must be a whole number of at least 1, got"):
+        noise_rate_intervals(LABELS, SCORES, n_resamples=n_resamples)
