@@ -29,6 +29,7 @@ from rankprune import (
     correction_weights,
     estimate_noise_rates,
     flip_labels,
+    noise_rate_intervals,
     out_of_fold_probabilities,
     prune_labels,
 )
@@ -73,7 +74,9 @@ def test_fit_is_algorithm_1_step_by_step():
     weight = np.where(Y == 1, 1 / (1 - rho1), 1 / (1 - rho0))
     final = LogisticRegression().fit(X[~mask], Y[~mask], sample_weight=weight[~mask])
 
-    fitted = RankPruningClassifier(LogisticRegression(), cv=splitter).fit(X, Y)
+    fitted = RankPruningClassifier(
+        LogisticRegression(), noise_estimator="confident-counts", cv=splitter
+    ).fit(X, Y)
     assert (fitted.probabilities_ == g).all()
     rates = fitted.noise_rates_
     assert (rates.positive_noise_rate, rates.negative_noise_rate) == (rho1, rho0)
@@ -84,11 +87,14 @@ def test_fit_is_algorithm_1_step_by_step():
     assert (fitted.estimator_.intercept_ == final.intercept_).all()
 
 
-def test_it_finds_the_noise_and_beats_the_plain_fit():
-    fitted = model().fit(X, Y)
+@pytest.mark.parametrize(
+    ("noise_estimator", "tolerance"), [("confident-counts", 0.06), ("curve", 0.08)]
+)
+def test_it_finds_the_noise_and_beats_the_plain_fit(noise_estimator, tolerance):
+    fitted = model(noise_estimator=noise_estimator).fit(X, Y)
     wrong = Y != TRUTH
-    assert fitted.noise_rates_.positive_noise_rate == pytest.approx(0.3, abs=0.06)
-    assert fitted.noise_rates_.negative_noise_rate == pytest.approx(0.1, abs=0.06)
+    assert fitted.noise_rates_.positive_noise_rate == pytest.approx(0.3, abs=tolerance)
+    assert fitted.noise_rates_.negative_noise_rate == pytest.approx(0.1, abs=tolerance)
     assert (fitted.prune_mask_ & wrong).sum() / wrong.sum() > 0.75
     plain_fit = LogisticRegression().fit(X, Y)
     assert fitted.score(X, TRUTH) > plain_fit.score(X, TRUTH)
@@ -638,7 +644,9 @@ def test_rates_that_contradict_the_labels_warn_once_and_still_fit():
     # Positives score above most negatives, but at the very top negatives crowd.
     scores = np.concatenate([[0.9] * 2, [0.5] * 38, [1.0] * 60, [0.1] * 300])
     with pytest.warns(NoiseRatesClippedWarning, match="contradict the share of positive") as warned:
-        fitted = model().fit(X[:400], labels, probabilities=scores)
+        fitted = model(noise_estimator="confident-counts").fit(
+            X[:400], labels, probabilities=scores
+        )
     assert [w.category for w in warned].count(NoiseRatesClippedWarning) == 1
     assert fitted.noise_rates_.clipped
     # A rate that is known is not moved, and not warned about.
@@ -667,3 +675,54 @@ def test_tags_follow_the_estimator():
     assert tags.input_tags.allow_nan
     assert not tags.classifier_tags.multi_class
     assert not model().__sklearn_tags__().input_tags.allow_nan
+
+
+def test_intervals_of_the_fit_are_those_of_its_probabilities():
+    fitted = model().fit(X, Y)
+    found = fitted.noise_rate_intervals(n_resamples=20, random_state=3)
+    assert found == noise_rate_intervals(
+        Y, fitted.probabilities_, n_resamples=20, random_state=np.random.default_rng(3)
+    )
+    assert found.positive_noise_rate.estimate == fitted.noise_rates_.positive_noise_rate
+    assert "not the error of the model" in found.positive_noise_rate.covers
+
+
+def test_intervals_over_refits_cover_the_models_too():
+    fitted = model(cv=3).fit(X, Y)
+    rows = fitted.noise_rate_intervals(n_resamples=30, random_state=0).positive_noise_rate
+    refits = fitted.noise_rate_intervals(X, n_resamples=10, random_state=0)
+    again = fitted.noise_rate_intervals(X, n_resamples=10, random_state=0)
+    assert refits == again
+    assert refits.n_resamples == 10
+    assert refits.positive_noise_rate.low < refits.positive_noise_rate.high
+    assert "folds and models fitted" in refits.positive_noise_rate.covers
+    assert refits.positive_noise_rate.estimate == rows.estimate
+    groups = np.arange(N) // 2
+    assert fitted.noise_rate_intervals(X, groups=groups, n_resamples=2).n_resamples == 2
+
+
+def test_a_known_rate_has_no_interval_and_trusted_rows_are_left_out():
+    trusted = np.arange(N) < 100
+    weight = np.arange(N) % 3 + 1
+    fitted = model(positive_noise_rate=0.3).fit(X, Y, sample_weight=weight, trusted=trusted)
+    for table in (None, X):
+        found = fitted.noise_rate_intervals(table, n_resamples=5, random_state=0)
+        assert found.positive_noise_rate.low == found.positive_noise_rate.high == 0.3
+        assert found.negative_noise_rate.low < found.negative_noise_rate.high
+
+
+def test_intervals_need_a_fit_the_same_table_and_weights_for_refits():
+    with pytest.raises(NotFittedError):
+        model().noise_rate_intervals()
+    fitted = model().fit(X, Y)
+    with pytest.raises(ValueError, match="y must have one value per row of X"):
+        fitted.noise_rate_intervals(X[:-1])
+    with pytest.raises(ValueError, match="n_resamples must be a whole number"):
+        fitted.noise_rate_intervals(X, n_resamples=0)
+    with pytest.warns(SampleWeightIgnoredWarning):
+        neighbours = model(estimator=KNeighborsClassifier()).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^X must be None where a scorer takes no sample_weight"):
+        neighbours.noise_rate_intervals(X)
+    splits = [(np.arange(N) % 2 == 0, np.arange(N) % 2 == 1)]
+    splits += [(test, train) for train, test in splits]
+    assert model(cv=splits).fit(X, Y).noise_rate_intervals(X, n_resamples=2).n_resamples == 2

@@ -17,8 +17,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rankprune._committee import committee_members
 from rankprune._fitting import (
     RandomState,
+    accepts_sample_weight,
     copy_input_tags,
     draw_seed,
     fit_weighted,
@@ -42,7 +44,23 @@ from rankprune.core._inputs import (
     validate_trusted,
     validate_weighted_labels,
 )
-from rankprune.core._registry import estimate_unknown_rates, warn_if_uninformative
+from rankprune.core._intervals import (
+    OVER_REFITS,
+    NoiseRateIntervals,
+    intervals_from,
+    resampled_rates,
+    resamples,
+    row_intervals,
+    validate_n_resamples,
+)
+from rankprune.core._random import as_generator
+from rankprune.core._registry import (
+    DEFAULT_ESTIMATOR,
+    estimate_unknown_rates,
+    find_noise_estimator,
+    warn_if_uninformative,
+)
+from rankprune.core._verdict import judge
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.probabilities import (
     NO_EFFECT,
@@ -75,8 +93,13 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : classifier, default=None
         What is fitted in the end; cloned. Logistic regression by default.
-    scorer : classifier with ``predict_proba``, default=None
+    scorer : classifier with ``predict_proba``, "committee" or None, default=None
         What gives the out-of-fold probabilities; cloned. The estimator by default.
+        ``"committee"`` takes the mean probability of the estimator, a random forest and gradient
+        boosting, which costs three times as many fits for the folds, and asks all three whether
+        there is noise at all: where the verdict is that the labels are clean, nothing is pruned,
+        unless a noise rate is known. In a `Pipeline` the forest and boosting take the place of the
+        last step.
     pos_label : default=None
         The positive label; the larger of the two values by default.
     positive_noise_rate, negative_noise_rate : float, default=None
@@ -85,8 +108,9 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         unlabeled rows: no positive label is ever pruned. Where one is known and the probabilities
         say nothing about the other, nothing is pruned or corrected; where both are known they are
         used even then, with a warning.
-    noise_estimator : str or callable, default="confident-counts"
-        How the rates are estimated; see ``method`` of `estimate_noise_rates`.
+    noise_estimator : str or callable, default="curve"
+        How the rates are estimated; see ``method`` of `estimate_noise_rates`. The paper's is
+        ``"confident-counts"``.
     rounds : int, default=1
         How often rows are scored and pruned; 1 is the paper's algorithm. From the second round on
         every row is scored again, by models fitted to the pruned, weighted rows of the other
@@ -115,6 +139,8 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Out-of-fold probability of the positive label, of the first round.
     ranking_probabilities_ : ndarray of shape (n_rows,)
         Those that the last round pruned by; the same after one round.
+    verdict_ : Verdict
+        With ``scorer="committee"``: whether the labels are clean, noisy, or neither can be told.
     n_features_in_, feature_names_in_
         As the fitted estimator has them.
 
@@ -135,7 +161,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
     >>> model = RankPruningClassifier(random_state=0).fit(X, y)
     >>> round(model.noise_rates_.positive_noise_rate, 2)
-    0.31
+    0.29
     >>> bool(model.score(X, truth) > 0.97)
     True
     """
@@ -156,7 +182,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         pos_label: Any = None,
         positive_noise_rate: float | None = None,
         negative_noise_rate: float | None = None,
-        noise_estimator: str | Callable[..., NoiseRates] = "confident-counts",
+        noise_estimator: str | Callable[..., NoiseRates] = DEFAULT_ESTIMATOR,
         rounds: int = 1,
         cv: Any = 3,
         n_jobs: int | None = None,
@@ -225,11 +251,17 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         is_scored = probabilities is None or self.rounds > 1
         folds = self._folds(X, labels, groups, weight, generator, is_scored)
         if probabilities is None:
-            scores: FloatArray = folds.score(weight)
+            opinions: FloatArray = folds.score_each(weight)
         else:
             # A copy, so that neither side can change what the other holds.
-            scores = validate_probabilities(probabilities, len(doubt.counted)).copy()
-        rates = self._rates(doubt.inputs(scores), known_rates)
+            opinions = validate_probabilities(probabilities, len(doubt.counted)).copy()[:, None]
+        scores = opinions.mean(axis=1) if opinions.shape[1] > 1 else opinions[:, 0]
+        rates = estimated = self._rates(doubt.inputs(scores), known_rates)
+        verdict = None
+        if self._is_committee():
+            verdict = judge(doubt.inputs(scores), list(opinions[doubt.doubted].T))
+            if verdict.level == "clean" and self._no_rate_is_known():
+                rates = rates.with_known(positive=0.0, negative=0.0)
         mask, weights, ranking = self._prune(doubt, scores, rates, folds)
         self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), rates)
 
@@ -243,12 +275,70 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.classes_ = labels.classes
         self.noise_rates_ = rates
         self.prune_mask_ = mask
+        self._doubt_, self._labels_, self._estimated_rates_ = doubt, labels, estimated
+        if verdict is not None:
+            self.verdict_ = verdict
         self.probabilities_ = scores
         self.ranking_probabilities_ = ranking
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
         return self
+
+    def noise_rate_intervals(
+        self,
+        X: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+        level: float = 0.95,
+        n_resamples: int | None = None,
+        random_state: RandomState = None,
+    ) -> NoiseRateIntervals:
+        """Return intervals of the noise rates, by drawing the rows of the fit again.
+
+        Parameters
+        ----------
+        X : as in ``fit``, default=None
+            By default the out-of-fold probabilities of the fit are drawn again, which needs no
+            fitting. Pass the table of the fit to fit and score every resample anew, in new folds:
+            then the intervals also cover the chance in the models. A row that is drawn twice has
+            weight 2, so every scorer must take weights.
+        groups : array-like of shape (n_rows,), default=None
+            As in ``fit``, for the new folds.
+        level : float, default=0.95
+            Confidence level.
+        n_resamples : int, default=None
+            200 by default, or 50 where models are fitted anew.
+        random_state : int, RandomState or None, default=None
+            Decides which rows are drawn, and the folds.
+
+        Returns
+        -------
+        NoiseRateIntervals
+            Around the estimate from all rows. Rates that were known stay as they are.
+
+        See Also
+        --------
+        noise_rate_intervals : The same from labels and probabilities.
+        """
+        check_is_fitted(self)
+        inputs = self._doubt_.inputs(self.probabilities_)
+        known = {"positive": self.positive_noise_rate, "negative": self.negative_noise_rate}
+        rates = self._estimated_rates_
+        if X is None:
+            return row_intervals(
+                inputs,
+                self.noise_estimator,
+                rates,
+                **known,
+                level=level,
+                n_resamples=200 if n_resamples is None else n_resamples,
+                random_state=random_state,
+            )
+        n_refits = validate_n_resamples(50 if n_resamples is None else n_resamples)
+        replicates = self._refitted_rates(X, groups, n_refits, random_state)
+        replicates = [resampled_rates(replicate, **known) for replicate in replicates]
+        return intervals_from(rates, replicates, level, OVER_REFITS)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row that correct labels would have taught."""
@@ -278,6 +368,48 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags = copy_input_tags(super().__sklearn_tags__(), self._base())
         tags.classifier_tags.multi_class = False
         return tags
+
+    def _refitted_rates(
+        self, X: Any, groups: Any, n_refits: int, random_state: RandomState
+    ) -> list[NoiseRates]:
+        """Return the rates of resamples that are scored anew, each in new folds."""
+        labels, doubt = self._labels_, self._doubt_
+        X, groups = check_rows(X, labels.is_positive, groups)
+        scorers = self._scorers()
+        for scorer in scorers:
+            if not accepts_sample_weight(scorer):
+                raise ValueError(
+                    "X must be None where a scorer takes no sample_weight, since rows are drawn by "
+                    f"weights; {scorer!r} takes none. Leave X out, or use another scorer."
+                )
+        estimator = find_noise_estimator(self.noise_estimator)
+        generator = private_random_state(random_state)
+        least = int(self.cv) if isinstance(self.cv, Integral) else 1
+        draws = resamples(
+            labels.is_positive, doubt.weight, n_refits, as_generator(generator), least
+        )
+        replicates = []
+        for number, drawn in enumerate(draws):
+            self._log("refit %d of %d", number + 1, n_refits)
+            splits = make_splits(self.cv, X, labels, groups, drawn, draw_seed(generator))
+            folds = Folds(scorers, X, labels, splits, self.n_jobs, draw_seed(generator))
+            inputs = replace(doubt, weight=drawn, doubted=doubt.doubted & (drawn > 0)).inputs(
+                folds.score(drawn)
+            )
+            replicates.append(
+                estimator(
+                    inputs.is_positive.view(np.int8),
+                    inputs.probabilities,
+                    sample_weight=inputs.sample_weight,
+                )
+            )
+        return replicates
+
+    def _is_committee(self) -> bool:
+        return isinstance(self.scorer, str)
+
+    def _no_rate_is_known(self) -> bool:
+        return self.positive_noise_rate is None and self.negative_noise_rate is None
 
     def _base(self) -> Any:
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
@@ -320,15 +452,30 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         is_scored: bool,
     ) -> Folds:
         """Return who scores which rows; nobody where no round needs it."""
-        scorer = self._base() if self.scorer is None else self.scorer
+        scorers = self._scorers()
         if not is_scored:
-            return Folds(scorer, X, labels, [], self.n_jobs, seed=0)
-        check_predicts_probabilities(scorer, "estimator" if self.scorer is None else "scorer")
-        if self.scorer is not None:  # the estimator itself is asked at its final fit
-            warn_if_weights_are_lost(scorer, weight, NO_EFFECT)
+            return Folds(scorers, X, labels, [], self.n_jobs, seed=0)
+        check_predicts_probabilities(
+            scorers[0], "scorer" if self._has_own_scorer() else "estimator"
+        )
+        if self._has_own_scorer():  # the estimator itself is asked at its final fit
+            warn_if_weights_are_lost(scorers[0], weight, NO_EFFECT)
         splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
         self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
-        return Folds(scorer, X, labels, splits, self.n_jobs, draw_seed(generator))
+        return Folds(scorers, X, labels, splits, self.n_jobs, draw_seed(generator))
+
+    def _has_own_scorer(self) -> bool:
+        return self.scorer is not None and not self._is_committee()
+
+    def _scorers(self) -> tuple[Any, ...]:
+        if not self._is_committee():
+            return (self.scorer if self._has_own_scorer() else self._base(),)
+        if self.scorer != "committee":
+            raise ValueError(
+                'scorer must be a classifier, "committee" or None, got '
+                f"{self.scorer!r}. Pass a classifier that has predict_proba."
+            )
+        return committee_members(self._base())
 
     def _prune(
         self, doubt: _Doubt, scores: FloatArray, rates: NoiseRates, folds: Folds
@@ -346,7 +493,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     ClassAlmostEmptiedWarning,
                 )
                 break
-            if turn == 1 and self.scorer is not None and doubt.weight is None:
+            if turn == 1 and self._has_own_scorer() and doubt.weight is None:
                 warn_if_weights_are_lost(self.scorer, weights, NO_EFFECT)
             self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
             scores = folds.score(weights, keep)

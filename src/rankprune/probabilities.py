@@ -92,7 +92,7 @@ def out_of_fold_probabilities(
     warn_if_weights_are_lost(estimator, weight, NO_EFFECT)
     generator = private_random_state(random_state)
     splits = make_splits(cv, X, labels, groups, weight, draw_seed(generator))
-    return Folds(estimator, X, labels, splits, n_jobs, draw_seed(generator)).score(weight)
+    return Folds((estimator,), X, labels, splits, n_jobs, draw_seed(generator)).score(weight)
 
 
 def check_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any]:
@@ -163,9 +163,9 @@ def make_splits(
 
 @dataclass(frozen=True)
 class Folds:
-    """Who scores which rows: an estimator, the table, and the splits."""
+    """Who scores which rows: one estimator or several, the table, and the splits."""
 
-    estimator: Any
+    estimators: tuple[Any, ...]
     X: Any
     labels: BinaryLabels
     splits: list[Split]
@@ -183,7 +183,15 @@ class Folds:
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) of every row, by models fitted on the other folds' training rows."""
+        """Return P(positive) of every row, the mean over the estimators."""
+        return np.asarray(self.score_each(sample_weight, is_trained_on).mean(axis=1))
+
+    def score_each(
+        self,
+        sample_weight: NDArray[np.float64] | None,
+        is_trained_on: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return P(positive) by models fitted on the other folds' training rows, a column each."""
         y = labels_to_fit(self.labels)
         positive = y[self.labels.is_positive.argmax()]
         splits = self.splits
@@ -191,7 +199,7 @@ class Folds:
             splits = [(train[is_trained_on[train]], test) for train, test in splits]
         scores = Parallel(n_jobs=self.n_jobs)(
             delayed(_score_fold)(
-                fresh_clone(self.estimator, self.seed),
+                fresh_clone(estimator, self.seed),
                 self.X,
                 y,
                 positive,
@@ -199,11 +207,13 @@ class Folds:
                 sample_weight,
                 fold,
             )
+            for estimator in self.estimators
             for fold, split in enumerate(splits)
         )
-        probabilities = np.empty(len(y), dtype=np.float64)
-        for (_, test), fold_scores in zip(splits, scores, strict=True):
-            probabilities[test] = fold_scores
+        probabilities = np.empty((len(y), len(self.estimators)), dtype=np.float64)
+        for number, fold_scores in enumerate(scores):
+            column, fold = divmod(number, len(splits))
+            probabilities[splits[fold][1], column] = fold_scores
         return probabilities
 
 

@@ -1,0 +1,59 @@
+"""The committee: a second and a third opinion on every row, from models that fail differently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from rankprune._fitting import fit_weighted
+
+# Boosting takes no sparse table, and a dense copy of a wide one may not fit in memory.
+_N_COMPONENTS = 100
+
+
+def committee_members(estimator: Any) -> tuple[Any, ...]:
+    """Return the estimator, a forest and boosting, behind the same preprocessing steps.
+
+    The forest and boosting take the place of the last step of a `Pipeline`, so that texts and
+    columns of several kinds reach them as numbers.
+    """
+    return estimator, _behind(estimator, RandomForestClassifier()), _behind(estimator, Boosting())
+
+
+def _behind(estimator: Any, member: Any) -> Any:
+    if not isinstance(estimator, Pipeline):
+        return member
+    steps = [*estimator.steps[:-1], (estimator.steps[-1][0], member)]
+    return Pipeline(steps, memory=estimator.memory)
+
+
+class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Gradient boosting that takes sparse tables too, by their leading components."""
+
+    def __init__(self, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: NDArray[np.float64] | None = None) -> Boosting:
+        """Fit boosting to the table, or to the leading components of a sparse one."""
+        model: Any = HistGradientBoostingClassifier(random_state=self.random_state)
+        if issparse(X) and X.shape[1] > _N_COMPONENTS:
+            components = TruncatedSVD(_N_COMPONENTS, random_state=self.random_state)
+            model = make_pipeline(components, model)
+        self.model_ = fit_weighted(model, _dense_if_narrow(X), y, sample_weight)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class."""
+        return np.asarray(self.model_.predict_proba(_dense_if_narrow(X)))
+
+
+def _dense_if_narrow(X: Any) -> Any:
+    return X.toarray() if issparse(X) and X.shape[1] <= _N_COMPONENTS else X

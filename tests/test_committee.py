@@ -1,0 +1,122 @@
+"""A second opinion: who is on the committee, what it costs, and that it does no harm."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rankprune import RankPruningClassifier, flip_labels, out_of_fold_probabilities
+from rankprune._committee import Boosting, committee_members
+from rankprune.exceptions import SampleWeightIgnoredWarning
+
+X, TRUTH = make_classification(800, n_features=8, class_sep=2, flip_y=0, random_state=0)
+NOISY = flip_labels(TRUTH, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+
+
+def model(**kwargs):
+    return RankPruningClassifier(LogisticRegression(), scorer="committee", random_state=0, **kwargs)
+
+
+def test_the_members_stand_behind_the_same_preprocessing():
+    base = make_pipeline(StandardScaler(), LogisticRegression())
+    first, forest, boosting = committee_members(base)
+    assert first is base
+    for member in (forest, boosting):
+        assert isinstance(member, Pipeline)
+        assert [name for name, _ in member.steps] == ["standardscaler", "logisticregression"]
+        assert member.steps[0][1] is base.steps[0][1]
+    assert type(forest.steps[-1][1]).__name__ == "RandomForestClassifier"
+    alone = committee_members(LogisticRegression())
+    assert [type(member).__name__ for member in alone][1:] == ["RandomForestClassifier", "Boosting"]
+
+
+def test_the_probabilities_are_the_mean_of_the_members():
+    fitted = model(
+        cv=[(np.arange(400), np.arange(400, 800)), (np.arange(400, 800), np.arange(400))]
+    )
+    fitted.fit(X, NOISY)
+    alone = out_of_fold_probabilities(LogisticRegression(), X, NOISY, cv=fitted.cv)
+    others = 3 * fitted.probabilities_ - alone
+    assert ((others > -1e-9) & (others < 2 + 1e-9)).all()
+    assert not np.allclose(fitted.probabilities_, alone)
+
+
+def test_noise_is_found_and_pruned():
+    fitted = model().fit(X, NOISY)
+    assert fitted.verdict_.level == "noise found"
+    assert fitted.verdict_.n_opinions == 3
+    wrong = NOISY != TRUTH
+    assert (fitted.prune_mask_ & wrong).sum() / wrong.sum() > 0.6
+    assert fitted.score(X, TRUTH) > LogisticRegression().fit(X, NOISY).score(X, TRUTH)
+
+
+def test_clean_labels_get_the_plain_fit():
+    fitted = model().fit(X, TRUTH)
+    assert fitted.verdict_.level == "clean"
+    assert not fitted.prune_mask_.any()
+    assert fitted.noise_rates_.positive_noise_rate == fitted.noise_rates_.negative_noise_rate == 0
+    plain = LogisticRegression().fit(X, TRUTH)
+    assert (fitted.estimator_.coef_ == plain.coef_).all()
+    # The estimate itself is not lost.
+    assert fitted.noise_rate_intervals(n_resamples=3, random_state=0).level == 0.95
+
+
+def test_a_known_rate_wins_over_the_verdict():
+    fitted = model(positive_noise_rate=0.2).fit(X, TRUTH)
+    assert fitted.verdict_.level == "clean"
+    assert fitted.noise_rates_.positive_noise_rate == 0.2
+    assert fitted.prune_mask_.any()
+
+
+def test_other_scorers_give_no_verdict():
+    fitted = RankPruningClassifier(random_state=0).fit(X, NOISY)
+    assert not hasattr(fitted, "verdict_")
+    with pytest.raises(ValueError, match=r'^scorer must be a classifier, "committee" or None, got'):
+        RankPruningClassifier(scorer="jury").fit(X, NOISY)
+
+
+def test_given_probabilities_are_one_opinion_and_rounds_ask_all_again():
+    scores = np.where(TRUTH == 1, 0.8, 0.1)
+    assert model().fit(X, NOISY, probabilities=scores).verdict_.n_opinions == 1
+    again = model(rounds=2).fit(X, NOISY)
+    assert (again.ranking_probabilities_ != again.probabilities_).any()
+
+
+def test_it_repeats_and_trusted_rows_are_not_judged():
+    first, second = (model().fit(X, NOISY) for _ in range(2))
+    assert (first.probabilities_ == second.probabilities_).all()
+    trusted = NOISY != TRUTH
+    settled = model().fit(X, np.where(trusted, TRUTH, NOISY), trusted=trusted)
+    assert settled.verdict_.level == "clean"
+
+
+def test_texts_go_through_the_pipeline_and_stay_sparse():
+    words = np.where(TRUTH == 1, "good fine great", "bad poor awful")
+    extra = np.array(["apple", "pear", "plum", "fig"])[np.arange(800) % 4]
+    texts = [f"{w} {e}" for w, e in zip(words, extra, strict=True)]
+    base = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    fitted = RankPruningClassifier(base, scorer="committee", random_state=0).fit(texts, NOISY)
+    assert fitted.verdict_.level == "noise found"
+    assert fitted.score(texts, TRUTH) > 0.95
+
+
+def test_boosting_takes_sparse_tables_weights_and_one_column():
+    wide = np.hstack([X] * 20)
+    for table in (X, csr_matrix(X), csr_matrix(X[:, :1]), csr_matrix(wide)):
+        boosting = Boosting(random_state=0).fit(table, TRUTH, sample_weight=np.ones(800))
+        assert boosting.predict_proba(table).shape == (800, 2)
+        assert boosting.classes_.tolist() == [0, 1]
+    clone(boosting)
+
+
+def test_a_base_without_weights_says_so_once():
+    fitting = RankPruningClassifier(KNeighborsClassifier(), scorer="committee", random_state=0)
+    with pytest.warns(SampleWeightIgnoredWarning) as warned:
+        fitting.fit(X, NOISY)
+    assert len(warned) == 1
