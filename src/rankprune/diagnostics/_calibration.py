@@ -1,0 +1,98 @@
+"""Calibration against the given labels: whether a probability of 0.8 means 80 % positive labels.
+
+Rank Pruning ranks, so it needs no calibration; the thresholds of confident counts do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankprune.core._inputs import Inputs, validate_inputs, validate_level
+from rankprune.core._shares import row_weights, share_band
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Bins of about as many rows each, from low to high probability.
+
+    Attributes
+    ----------
+    mean_probability, share_positive : ndarray
+        What was predicted and what the given labels show, per bin.
+    low, high : ndarray
+        Confidence band of the share.
+    rows : ndarray
+        Rows (or weight) per bin.
+    error : float
+        Mean absolute difference of the two, by rows.
+    """
+
+    mean_probability: NDArray[np.float64]
+    share_positive: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    error: float
+
+
+def calibration(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    n_bins: int = 10,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Calibration:
+    """Return how the probabilities compare with the given labels.
+
+    Parameters
+    ----------
+    labels, probabilities, sample_weight, pos_label
+        As in `estimate_noise_rates`.
+    n_bins : int, default=10
+        Bins at most; rows of equal probability share one.
+    level : float, default=0.95
+        Confidence level of the band.
+
+    Examples
+    --------
+    >>> from rankprune.diagnostics import calibration
+    >>> round(calibration([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], n_bins=2).error, 3)
+    0.1
+    """
+    if not isinstance(n_bins, Integral) or isinstance(n_bins, bool) or n_bins < 1:
+        raise ValueError(f"n_bins must be a whole number of at least 1, got {n_bins!r}. Pass 10.")
+    inputs = validate_inputs(
+        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return calibrate(inputs, int(n_bins), validate_level(level))
+
+
+def calibrate(inputs: Inputs, n_bins: int, level: float) -> Calibration:
+    """Return the calibration of checked probabilities."""
+    rows = row_weights(inputs.is_positive, inputs.sample_weight)
+    # Rows of weight 0 would make a bin of nothing.
+    counted = rows > 0
+    rows, is_positive = rows[counted], inputs.is_positive[counted]
+    scores = np.asarray(inputs.probabilities[counted], dtype=np.float64)
+    values, group = np.unique(scores, return_inverse=True)
+    mass = np.bincount(group, weights=rows, minlength=len(values))
+    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+    bins = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)[group]
+    used = np.unique(bins)
+
+    def summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.bincount(bins, weights=values)[used], dtype=np.float64)
+
+    size, positive = summed(rows), summed(np.where(is_positive, rows, 0.0))
+    predicted = summed(rows * scores) / size
+    low, high = share_band(positive, size, level)
+    share = positive / size
+    error = float(np.average(np.abs(predicted - share), weights=size))
+    return Calibration(predicted, share, low, high, size, error)

@@ -1,0 +1,112 @@
+"""Everything the scores say about the labels, in one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankprune.core import Verdict, judge_labels
+from rankprune.core._inputs import validate_weighted_labels
+from rankprune.core._registry import DEFAULT_ESTIMATOR, NoiseEstimator
+from rankprune.diagnostics._calibration import Calibration, calibration
+from rankprune.diagnostics._separability import SeparabilityCurve, separability_curve
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the scores say about the labels, and how far to trust it.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        Clean, noise found, or cannot tell, with the reasons and the AUC.
+    separability : SeparabilityCurve
+        Flat ends speak for the noise rates, climbing ones for overlap.
+    calibration : Calibration
+        Of the probabilities against the given labels.
+    contradicted : float
+        Share of labels that the probabilities contradict (on the other side of 1/2).
+    explained_by_noise : float
+        Share of labels that are wrong by the estimate.
+    left_to_overlap : float
+        What noise does not explain of the contradicted labels: rows that look like the other class
+        without being it, or a model that is too weak to see the difference.
+    """
+
+    verdict: Verdict
+    separability: SeparabilityCurve
+    calibration: Calibration
+    contradicted: float
+    explained_by_noise: float
+    left_to_overlap: float
+
+    def __str__(self) -> str:
+        flat = [
+            f"{name} end {'level' if side.flat else 'climbing: part of it is overlap'}"
+            for name, side in (
+                ("positive", self.separability.positive),
+                ("negative", self.separability.negative),
+            )
+            if side.flat is not None
+        ]
+        lines = [
+            str(self.verdict),
+            f"separability curve: {', '.join(flat) or 'too few rows to say'}",
+            f"labels that the scores contradict: {self.contradicted:.1%}, of all labels "
+            f"{self.explained_by_noise:.1%} are wrong by the estimate; left to overlap or a weak "
+            f"model: {self.left_to_overlap:.1%}",
+            f"AUC {self.verdict.auc:.3f}, calibration error {self.calibration.error:.3f}, both "
+            "against the given labels",
+        ]
+        return "\n".join(lines)
+
+
+def diagnose(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Diagnosis:
+    """Return what the scores say about the labels, and how far to trust it.
+
+    Parameters
+    ----------
+    labels, probabilities, method, sample_weight, pos_label
+        As in `judge_labels`; several columns of probabilities are heard one by one for the verdict
+        and by their mean for the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels
+    >>> from rankprune.diagnostics import diagnose
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
+    >>> diagnosis = diagnose(labels, 0.8 * truth)
+    >>> diagnosis.verdict.level, diagnosis.contradicted, round(diagnosis.explained_by_noise, 3)
+    ('noise found', 0.1, 0.1)
+    """
+    weighted = {"sample_weight": sample_weight, "pos_label": pos_label}
+    verdict = judge_labels(labels, probabilities, method=method, **weighted)
+    values = np.asarray(probabilities)
+    mean = values.mean(axis=1) if values.ndim == 2 else values
+    checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
+    contradicted = float(np.average((mean > 0.5) != checked.is_positive, weights=weight))
+    rates = verdict.noise_rates
+    wrong = (
+        rates.observed_prevalence * rates.positive_label_error_rate
+        + (1 - rates.observed_prevalence) * rates.negative_label_error_rate
+    )
+    return Diagnosis(
+        verdict=verdict,
+        separability=separability_curve(labels, mean, **weighted),
+        calibration=calibration(labels, mean, **weighted),
+        contradicted=contradicted,
+        explained_by_noise=wrong,
+        left_to_overlap=max(0.0, contradicted - wrong),
+    )

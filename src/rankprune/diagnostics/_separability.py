@@ -1,0 +1,134 @@
+"""The separability curve: the noise rate that every threshold would give, with its band.
+
+Among rows that are surely of one class the share of the other label is that class's noise rate,
+whatever the threshold. So the curve is flat where the scores separate the classes, and climbs
+where rows of the other class come in (the paper's own test, in its discussion).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankprune.core._inputs import BoolArray, FloatArray, validate_inputs, validate_level
+from rankprune.core._shares import row_weights, share_band
+
+# The ends that are compared: the surest quarter of a class, and what follows up to this share.
+_SUREST, _SURE = 0.25, 0.6
+# Ends that differ by more standard errors than this are not flat.
+_Z_FLAT = 2.576
+_MIN_ROWS = 20
+
+
+@dataclass(frozen=True)
+class SeparabilitySide:
+    """The curve of one class, from the surest rows to all of them.
+
+    Attributes
+    ----------
+    share_of_class : ndarray
+        Rows beyond the threshold, as a multiple of the rows that carry the class's label.
+    threshold : ndarray
+        The probability at which those rows begin.
+    noise_rate : ndarray
+        Share of the other label among them: the noise rate, if all of them are of the class.
+    low, high : ndarray
+        Confidence band of Clopper and Pearson.
+    flat : bool or None
+        Whether the curve stays level over the surer part of the class; None with too few rows.
+    """
+
+    share_of_class: NDArray[np.float64]
+    threshold: NDArray[np.float64]
+    noise_rate: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    flat: bool | None
+
+
+@dataclass(frozen=True)
+class SeparabilityCurve:
+    """Both classes: the highest probabilities first, and the lowest first."""
+
+    positive: SeparabilitySide
+    negative: SeparabilitySide
+
+
+def separability_curve(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    level: float = 0.95,
+    n_points: int = 200,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> SeparabilityCurve:
+    """Return the noise rates that every threshold would give.
+
+    Parameters
+    ----------
+    labels, probabilities, sample_weight, pos_label
+        As in `estimate_noise_rates`.
+    level : float, default=0.95
+        Confidence level of the band, at each point by itself.
+    n_points : int, default=200
+        Thresholds at most, evenly spaced on a logarithmic scale of the rows beyond them.
+
+    Examples
+    --------
+    >>> from rankprune.diagnostics import separability_curve
+    >>> curve = separability_curve([0, 0, 0, 1, 0, 1, 1, 1], [.1, .1, .2, .2, .8, .8, .9, .9])
+    >>> curve.positive.noise_rate.tolist()
+    [0.0, 0.25, 0.5]
+    """
+    inputs = validate_inputs(
+        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
+    )
+    validate_level(level)
+    rows = row_weights(inputs.is_positive, inputs.sample_weight)
+    is_positive, scores = inputs.is_positive, np.asarray(inputs.probabilities, dtype=np.float64)
+    return SeparabilityCurve(
+        positive=_side(scores, ~is_positive, rows, scores, level, n_points),
+        negative=_side(-scores, is_positive, rows, scores, level, n_points),
+    )
+
+
+def _side(
+    sureness: FloatArray,
+    is_other: BoolArray,
+    rows: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    level: float,
+    n_points: int,
+) -> SeparabilitySide:
+    order = np.argsort(-sureness, kind="stable")
+    order = order[rows[order] > 0]
+    sorted_scores = sureness[order]
+    beyond = np.cumsum(rows[order])
+    other = np.cumsum(np.where(is_other, rows, 0.0)[order])
+    ends = np.append(np.flatnonzero(sorted_scores[1:] < sorted_scores[:-1]), len(sorted_scores) - 1)
+    n_class = beyond[-1] - other[-1]
+    flat = _is_flat(beyond[ends], other[ends], n_class)
+    grid = np.geomspace(beyond[ends[0]], beyond[-1], n_points)
+    ends = ends[np.unique(np.minimum(np.searchsorted(beyond[ends], grid), len(ends) - 1))]
+    beyond, other = beyond[ends], other[ends]
+    low, high = share_band(other, beyond, level)
+    return SeparabilitySide(beyond / n_class, scores[order][ends], other / beyond, low, high, flat)
+
+
+def _is_flat(
+    beyond: NDArray[np.float64], other: NDArray[np.float64], n_class: float
+) -> bool | None:
+    """Return whether the surest rows of a class carry the other label as often as the next."""
+    first = int(np.searchsorted(beyond, _SUREST * n_class))
+    last = int(np.searchsorted(beyond, _SURE * n_class))
+    if last <= first or beyond[first] < _MIN_ROWS:
+        return None
+    n_first, n_next = beyond[first], beyond[last] - beyond[first]
+    share = other[last] / beyond[last]
+    difference = (other[last] - other[first]) / n_next - other[first] / n_first
+    error = np.sqrt(share * (1 - share) * (1 / n_first + 1 / n_next))
+    return bool(difference <= _Z_FLAT * error)

@@ -1,0 +1,88 @@
+"""The displays: what they draw, where they draw it, and how they are made."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from rankprune import flip_labels
+from rankprune.core import make_gaussians
+from rankprune.diagnostics import NoiseRateDisplay, ProbabilityDisplay, SeparabilityDisplay
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402 (after the backend is chosen)
+
+X, TRUTH = make_gaussians(600, random_state=0)
+LABELS = flip_labels(TRUTH, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+SCORES = LogisticRegression().fit(X, LABELS).predict_proba(X)[:, 1]
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_separability_draws_both_curves_with_bands():
+    display = SeparabilityDisplay.from_predictions(LABELS, SCORES)
+    assert len(display.ax_.lines) == len(display.ax_.collections) == 2
+    assert display.figure_ is display.ax_.figure
+    assert display.ax_.get_xlim() == (0, 1)
+    assert texts(display.ax_)[0].startswith("positive noise rate")
+
+
+def test_it_draws_on_given_axes():
+    _, ax = plt.subplots()
+    assert SeparabilityDisplay.from_predictions(LABELS, SCORES, ax=ax).ax_ is ax
+    assert len(plt.get_fignums()) == 1
+
+
+def test_probabilities_show_both_labels_and_the_cutoffs():
+    display = ProbabilityDisplay.from_predictions(LABELS, SCORES)
+    assert texts(display.ax_) == [
+        "labeled negative",
+        "labeled positive",
+        "negative labels pruned from here up",
+        "positive labels pruned from here down",
+    ]
+    heights = sum(patch.get_height() for patch in display.ax_.patches)
+    assert heights == len(LABELS)
+    weighted = ProbabilityDisplay.from_predictions(LABELS, SCORES, sample_weight=[2] * len(LABELS))
+    assert sum(patch.get_height() for patch in weighted.ax_.patches) == 2 * len(LABELS)
+
+
+def test_nothing_pruned_draws_no_cutoff():
+    display = ProbabilityDisplay(np.array([0.9]), np.array([0.1])).plot(bins=10)
+    assert not display.ax_.lines
+
+
+def test_rates_show_four_intervals_and_what_they_do_not_cover():
+    display = NoiseRateDisplay.from_predictions(LABELS, SCORES, n_resamples=20, random_state=0)
+    labels = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert labels[3] == "true positives\nlabeled negative"
+    assert len(display.ax_.lines) == 8
+    assert "do not cover a bias" in display.ax_.get_xlabel()
+    assert (
+        display.ax_.texts[3].get_text() == f"{display.intervals.positive_noise_rate.estimate:.1%}"
+    )
+    display.figure_.canvas.draw()
+    assert display.ax_.get_xticklabels()[0].get_text().endswith("%")
+
+
+@pytest.mark.parametrize("display", [SeparabilityDisplay, ProbabilityDisplay, NoiseRateDisplay])
+def test_an_estimator_is_scored_out_of_fold(display):
+    options = {"n_resamples": 3} if display is NoiseRateDisplay else {}
+    drawn = display.from_estimator(LogisticRegression(), X, LABELS, random_state=0, **options)
+    assert drawn.ax_.get_title()
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"Install rankprune\[plot\]"):
+        SeparabilityDisplay.from_predictions(LABELS, SCORES)
