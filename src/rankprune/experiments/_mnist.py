@@ -1,0 +1,99 @@
+"""MNIST with flipped labels: one digit against the rest, logistic regression out of fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from rankprune.core import flip_labels
+from rankprune.experiments._cache import cached, data_directory
+from rankprune.experiments._logistic import Matrix, fit_logistic_models
+
+DIGITS = range(10)
+N_FOLDS = 3
+# (pi1, rho1) of the paper's Figure 5 and of its Table 3, the latter without the clean cell.
+GRID = tuple((pi / 10, rho / 10) for pi in range(9) for rho in range(10))
+CELLS = tuple(
+    (pi1, rho1)
+    for pi1 in (0.0, 0.25, 0.5, 0.75)
+    for rho1 in (0.0, 0.25, 0.5, 0.75)
+    if (pi1, rho1) != (0.0, 0.0)
+)
+
+
+@dataclass(frozen=True)
+class Images:
+    """Pixels in [0, 1], one row per image, and the digit that each shows."""
+
+    pixels: Matrix
+    digits: NDArray[np.uint8]
+
+
+def load_mnist(part: str) -> Images:
+    """Return the 60,000 training images ("train") or the 10,000 test images ("t10k")."""
+    folder = data_directory() / "mnist"
+    images, labels = folder / f"{part}-images-idx3-ubyte", folder / f"{part}-labels-idx1-ubyte"
+    for path in (images, labels):
+        if not path.exists():
+            raise FileNotFoundError(
+                f"MNIST is needed, but {path} is missing. Put its four standard files, unpacked, "
+                f"into {folder}, or set RANKPRUNE_DATA to the directory that holds mnist/."
+            )
+    pixels = np.frombuffer(images.read_bytes(), np.uint8, offset=16).reshape(-1, 784)
+    return Images(
+        np.asarray(pixels, np.float32) / np.float32(255),
+        np.frombuffer(labels.read_bytes(), np.uint8, offset=8),
+    )
+
+
+@dataclass(frozen=True)
+class NoisyDigit:
+    """One digit against the rest: given labels and out-of-fold probabilities, a column a cell."""
+
+    is_digit: NDArray[np.bool_]
+    labels: NDArray[np.bool_]
+    probabilities: Matrix
+
+
+def folds(digits: NDArray[np.uint8]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the same folds for every problem, so that all of them can be fitted at once."""
+    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    return list(splitter.split(digits, digits))
+
+
+def noisy_labels(
+    is_digit: NDArray[np.bool_], digit: int, cells: tuple[tuple[float, float], ...]
+) -> NDArray[np.bool_]:
+    """Return flipped labels, one column per (pi1, rho1)."""
+    return np.column_stack(
+        [
+            flip_labels(
+                is_digit,
+                positive_noise_rate=rho1,
+                positive_label_error_rate=pi1,
+                random_state=np.random.RandomState([digit, round(100 * pi1), round(100 * rho1)]),
+            )
+            for pi1, rho1 in cells
+        ]
+    )
+
+
+def noisy_digit(
+    train: Images, digit: int, name: str, cells: tuple[tuple[float, float], ...]
+) -> NoisyDigit:
+    """Return one digit's noisy labels and their out-of-fold probabilities, cached by name."""
+    is_digit = train.digits == digit
+    labels = noisy_labels(is_digit, digit, cells)
+
+    def probabilities() -> dict[str, NDArray[np.float32]]:
+        out_of_fold = np.empty(labels.shape, np.float32)
+        for fitted, held_out in folds(train.digits):
+            models = fit_logistic_models(train.pixels[fitted], labels[fitted])
+            out_of_fold[held_out] = models.probabilities(train.pixels[held_out])
+        return {"probabilities": out_of_fold}
+
+    kept = cached(f"mnist-logistic-{name}-{digit}", probabilities)
+    return NoisyDigit(is_digit, labels, kept["probabilities"])

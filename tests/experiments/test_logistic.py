@@ -1,0 +1,43 @@
+"""Many logistic regressions at once: the same models as scikit-learn's, one by one."""
+
+import logging
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+
+from rankprune.experiments._logistic import fit_logistic_models
+
+PIXELS, DIGITS = load_digits(return_X_y=True)
+X = (PIXELS / 16).astype(np.float32)
+LABELS = np.column_stack([digit == DIGITS for digit in range(10)])
+
+
+@pytest.mark.parametrize("C", [1.0, 0.1])
+def test_the_models_are_scikit_learns(C):
+    models = fit_logistic_models(X, LABELS, C=C, tol=1e-6, max_iter=1000)
+    for digit in range(10):
+        single = LogisticRegression(C=C, tol=1e-6, max_iter=1000).fit(X, LABELS[:, digit])
+        found = models.probabilities(X)[:, digit]
+        assert found == pytest.approx(single.predict_proba(X)[:, 1], abs=2e-3)
+
+
+def test_a_weight_of_zero_leaves_a_row_out_of_one_model():
+    weights = np.ones(LABELS.shape, np.float32)
+    weights[:900, 0] = 0
+    weights[:, 1] = 3
+    models = fit_logistic_models(X, LABELS, weights=weights, tol=1e-6, max_iter=1000)
+    rest = LogisticRegression(tol=1e-6, max_iter=1000).fit(X[900:], LABELS[900:, 0])
+    tripled = LogisticRegression(C=3, tol=1e-6, max_iter=1000).fit(X, LABELS[:, 1])
+    found = models.probabilities(X)
+    assert found[:, 0] == pytest.approx(rest.predict_proba(X)[:, 1], abs=2e-3)
+    assert found[:, 1] == pytest.approx(tripled.predict_proba(X)[:, 1], abs=2e-3)
+
+
+def test_it_stops_when_told_and_says_how_far_it_is(caplog):
+    with caplog.at_level(logging.INFO, logger="rankprune"):
+        short = fit_logistic_models(X, LABELS, max_iter=3)
+    assert "iteration 0: 10 of 10 models open" in caplog.text
+    long = fit_logistic_models(X, LABELS, max_iter=200)
+    assert not np.allclose(short.coefficients, long.coefficients)
