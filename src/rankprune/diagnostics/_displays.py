@@ -104,6 +104,7 @@ class SeparabilityDisplay(_FromEstimator):
     def plot(self, ax: Any = None) -> SeparabilityDisplay:
         """Draw both curves with their bands."""
         ax = _axes(ax)
+        tops = [0.1]
         for side, color, name in (
             (self.curve.positive, _POSITIVE, "positive noise rate (highest scores first)"),
             (self.curve.negative, _NEGATIVE, "negative noise rate (lowest scores first)"),
@@ -119,11 +120,13 @@ class SeparabilityDisplay(_FromEstimator):
                 alpha=0.2,
                 linewidth=0,
             )
+            # The first few rows say nothing, and their bands would flatten all the rest.
+            tops.extend(side.high[shown & (side.share_of_class >= 0.05)])
         ax.set(
             xlabel="rows beyond the threshold, as a share of the class",
             ylabel="share of the other label among them",
             xlim=(0, 1),
-            ylim=(0, None),
+            ylim=(0, min(1.25 * max(tops), 1)),
             title="Separability: level where the scores separate",
         )
         ax.legend()
