@@ -44,3 +44,11 @@ def test_every_public_name_has_an_example():
                 assert "Parameters" in doc or "Examples" in doc, name
     for name in rankprune.__all__:
         assert ">>>" in getattr(rankprune, name).__doc__, name
+
+
+def test_every_table_row_of_the_noise_rates_was_printed_by_the_command():
+    printed = set((ROOT / "results" / "noise_rates.md").read_text(encoding="utf-8").splitlines())
+    told = (ROOT / "docs" / "noise_rates.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in told if line.startswith("|") and not line.startswith("|---")]
+    assert len(rows) > 20
+    assert not [row for row in rows if row not in printed]

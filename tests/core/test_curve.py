@@ -9,7 +9,12 @@ from scipy.special import expit, logit
 
 from rankprune import NoiseRates, estimate_noise_rates, flip_labels
 from rankprune.core import _curve, gaussian_posterior, make_gaussians, perfect_probabilities
-from rankprune.core._curve import Curve, curve, fit_curve, mid_rank_logits
+from rankprune.core._curve import Curve, curve
+from rankprune.core._groups import group_scores
+
+
+def fit_curve(labels, scores, weights, bounds):
+    return _curve.fit_curve(group_scores(labels, scores, weights), bounds)
 
 
 def exact_rows(rho1, rho0, *, steepness=3.0, middle=0.5, n=400):
@@ -35,14 +40,6 @@ def test_a_curve_runs_between_its_plateaus():
     found = Curve(0.3, 0.1, 2.0, 1.0)
     assert found(np.array([-50.0, 1.0, 50.0])) == pytest.approx([0.1, 0.4, 0.7])
     assert found(np.array([2.0])) == pytest.approx(0.1 + 0.6 * expit(2.0))
-
-
-def test_mid_ranks_by_hand():
-    """Of five rows two tie at .2 (from 1/5 to 3/5, so .4); .1 lies below them, the rest above."""
-    found = mid_rank_logits(np.array([0.2, 0.9, 0.1, 0.2, 0.95]), np.ones(5))
-    assert expit(found) == pytest.approx([0.4, 0.7, 0.1, 0.4, 0.9])
-    weighted = mid_rank_logits(np.array([0.2, 0.9, 0.1]), np.array([2.0, 2.0, 0.0]))
-    assert expit(weighted) == pytest.approx([0.25, 0.75, 0.0], abs=1e-8)
 
 
 @pytest.mark.parametrize("separability", [1, 2, 4, 8])
@@ -80,7 +77,8 @@ def test_no_rate_exceeds_the_bound():
         scores = generator.random(300)
         labels = generator.random(300) < expit(generator.normal(0, 4) * (scores - 0.5))
         if 0 < labels.sum() < 300:
-            bounds = _curve.smallest_shares(labels, scores, np.ones(300), _curve._LOOSE)
+            groups = group_scores(labels, scores, np.ones(300))
+            bounds = _curve.smallest_shares(groups, _curve._LOOSE)
             rates = curve(labels, scores)
             assert rates.positive_noise_rate <= bounds[0] + 1e-12
             assert rates.negative_noise_rate <= bounds[1] + 1e-12

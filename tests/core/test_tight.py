@@ -13,6 +13,7 @@ from rankprune.core import (
     make_gaussians,
     perfect_probabilities,
 )
+from rankprune.core._groups import group_scores
 from rankprune.core._tight import tight
 
 rows = st.lists(
@@ -62,7 +63,8 @@ def test_it_equals_a_loop_over_all_thresholds(triples):
     p = np.array([p for _, p, _ in triples])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_tight, "_MIN_ROWS", 3)
-        found = _tight._smallest_share(p, ~s, np.ones(len(s)), _tight._STRICT)
+        groups = group_scores(s, p, np.ones(len(s)))
+        found = _tight.smallest_shares(groups, _tight._STRICT)[0]
     assert found == pytest.approx(plain_share(p, ~s, s.sum(), 3), abs=1e-12)
 
 

@@ -117,5 +117,7 @@ def test_it_reads_as_a_list_of_reasons():
 def test_bad_columns_are_refused():
     with pytest.raises(ValueError, match="probabilities must"):
         judge_labels(TRUTH, np.full((1000, 2), 1.5))
+    with pytest.raises(ValueError, match=r"two columns that add up to 1 are those of both classes"):
+        judge_labels(TRUTH, np.column_stack([1 - SEPARATE, SEPARATE]))
     with pytest.raises(ValueError, match="probabilities must be one-dimensional"):
         judge_labels(TRUTH, np.empty((1000, 0)))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from rankprune.core._groups import ScoreGroups, group_scores
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core._noise_rates import NoiseRates
 from rankprune.core._shares import row_weights
@@ -48,11 +49,10 @@ def curve(
     sample_weight: NDArray[np.float64] | None = None,
 ) -> NoiseRates:
     """Return, per side, the smaller of the curve's plateau and the best bound."""
-    is_positive = labels.view(bool)
     rows = row_weights(labels, sample_weight)
-    positive_bound, negative_bound = smallest_shares(is_positive, probabilities, rows, _LOOSE)
-    bounds = positive_bound, negative_bound
-    fitted = fit_curve(is_positive, probabilities, rows, bounds)
+    groups = group_scores(labels.view(bool), probabilities, rows)
+    positive_bound, negative_bound = bounds = smallest_shares(groups, _LOOSE)
+    fitted = fit_curve(groups, bounds)
     return rates_of_rows(
         min(fitted.positive_noise_rate, positive_bound),
         min(fitted.negative_noise_rate, negative_bound),
@@ -77,30 +77,15 @@ class Curve:
         return np.asarray(self.negative_noise_rate + height * rise)
 
 
-def mid_rank_logits(probabilities: FloatArray, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logit of each row's mid-rank: the share of rows below it and half its ties."""
-    values, group = np.unique(probabilities, return_inverse=True)
-    mass = np.bincount(group, weights=rows, minlength=len(values))
-    ranks = (np.cumsum(mass) - mass / 2) / mass.sum()
-    # Rows of weight 0 at either end have rank 0 or 1, which is no place on a logit's line.
-    return np.asarray(logit(np.clip(ranks, _TINY, 1 - _TINY))[group])
-
-
-def fit_curve(
-    is_positive: BoolArray,
-    probabilities: FloatArray,
-    rows: NDArray[np.float64],
-    bounds: tuple[float, float],
-) -> Curve:
+def fit_curve(groups: ScoreGroups, bounds: tuple[float, float]) -> Curve:
     """Return the curve of the largest likelihood, searched from bounds of both rates too."""
-    positions = mid_rank_logits(probabilities, rows)
-    low, high = float(positions.min()), float(positions.max())
+    positions = np.asarray(logit(groups.mid_ranks()))
+    low, high = float(positions[0]), float(positions[-1])
     bins = np.searchsorted(np.linspace(low, high, _N_BINS), positions)
-    mass = np.bincount(bins, weights=rows)
-    used = mass > 0
-    place = np.bincount(bins, weights=rows * positions)[used] / mass[used]
-    positives = np.bincount(bins, weights=np.where(is_positive, rows, 0.0))[used]
-    mass = mass[used]
+    starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)
+    mass = np.add.reduceat(groups.rows, starts)
+    place = np.add.reduceat(groups.rows * positions, starts) / mass
+    positives = np.add.reduceat(groups.positives, starts)
     total = float(mass.sum())
     observed = float(positives.sum()) / total
 

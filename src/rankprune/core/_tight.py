@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rankprune.core._groups import ScoreGroups, group_scores
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core._noise_rates import NoiseRates, possible_noise_rates
 from rankprune.core._shares import row_weights, upper_bound
@@ -49,9 +50,9 @@ def tight(
     sample_weight: NDArray[np.float64] | None = None,
 ) -> NoiseRates:
     """Return the tight estimate from checked labels and probabilities."""
-    positive, negative = smallest_shares(
-        labels.view(bool), probabilities, row_weights(labels, sample_weight), _STRICT
-    )
+    rows = row_weights(labels, sample_weight)
+    groups = group_scores(labels.view(bool), probabilities, rows)
+    positive, negative = smallest_shares(groups, _STRICT)
     return rates_of_rows(positive, negative, labels, sample_weight)
 
 
@@ -75,30 +76,19 @@ def rates_of_rows(
     )
 
 
-def smallest_shares(
-    is_positive: BoolArray,
-    probabilities: FloatArray,
-    rows: NDArray[np.float64],
-    evidence: Evidence,
-) -> tuple[float, float]:
+def smallest_shares(groups: ScoreGroups, evidence: Evidence) -> tuple[float, float]:
     """Return the best bounds of the positive and of the negative noise rate."""
     return (
-        _smallest_share(probabilities, ~is_positive, rows, evidence),
-        _smallest_share(-probabilities, is_positive, rows, evidence),
+        _smallest_share(groups.negatives[::-1], groups.rows[::-1], evidence),
+        _smallest_share(groups.positives, groups.rows, evidence),
     )
 
 
 def _smallest_share(
-    scores: FloatArray, is_wrong: BoolArray, rows: NDArray[np.float64], evidence: Evidence
+    wrong: NDArray[np.float64], rows: NDArray[np.float64], evidence: Evidence
 ) -> float:
-    """Return the share of wrong labels among the highest scores where its bound is smallest."""
-    order = np.argsort(-scores, kind="stable")
-    scores = scores[order]
-    beyond = np.cumsum(rows[order])
-    wrong_beyond = np.cumsum(np.where(is_wrong, rows, 0.0)[order])
-    # A threshold lies between two distinct values, so that rows that tie stay together.
-    ends = np.append(np.flatnonzero(scores[1:] < scores[:-1]), len(scores) - 1)
-    beyond, wrong_beyond = beyond[ends], wrong_beyond[ends]
+    """Return the share of wrong labels among the surest rows where its bound is smallest."""
+    beyond, wrong_beyond = np.cumsum(rows), np.cumsum(wrong)
     n_class = beyond[-1] - wrong_beyond[-1]
     # Never more than the class itself: with fewer rows the bound is wide, but no other class is
     # drawn in. The class is not empty, or the labels would hold one value only.

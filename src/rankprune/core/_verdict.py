@@ -147,7 +147,13 @@ def judge(
 def _columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
     values = np.asarray(probabilities)
     if values.ndim == 2 and values.shape[1] > 0:
-        return [validate_probabilities(column, n_rows) for column in values.T]
+        columns = [validate_probabilities(column, n_rows) for column in values.T]
+        if len(columns) == 2 and np.allclose(columns[0] + columns[1], 1):
+            raise ValueError(
+                "probabilities must hold P(positive) of each model, one column a model; two "
+                "columns that add up to 1 are those of both classes. Pass predict_proba(X)[:, 1]."
+            )
+        return columns
     return [validate_probabilities(probabilities, n_rows)]
 
 

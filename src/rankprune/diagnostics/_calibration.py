@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankprune.core._groups import group_scores
 from rankprune.core._inputs import Inputs, validate_inputs, validate_level
 from rankprune.core._shares import row_weights, share_band
 
@@ -77,21 +78,12 @@ def calibration(
 def calibrate(inputs: Inputs, n_bins: int, level: float) -> Calibration:
     """Return the calibration of checked probabilities."""
     rows = row_weights(inputs.is_positive, inputs.sample_weight)
-    # Rows of weight 0 would make a bin of nothing.
-    counted = rows > 0
-    rows, is_positive = rows[counted], inputs.is_positive[counted]
-    scores = np.asarray(inputs.probabilities[counted], dtype=np.float64)
-    values, group = np.unique(scores, return_inverse=True)
-    mass = np.bincount(group, weights=rows, minlength=len(values))
-    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
-    bins = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)[group]
-    used = np.unique(bins)
-
-    def summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.bincount(bins, weights=values)[used], dtype=np.float64)
-
-    size, positive = summed(rows), summed(np.where(is_positive, rows, 0.0))
-    predicted = summed(rows * scores) / size
+    groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
+    bins = np.minimum((groups.mid_ranks() * n_bins).astype(np.intp), n_bins - 1)
+    starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)
+    size = np.add.reduceat(groups.rows, starts)
+    positive = np.add.reduceat(groups.positives, starts)
+    predicted = np.add.reduceat(groups.rows * groups.scores, starts) / size
     low, high = share_band(positive, size, level)
     share = positive / size
     error = float(np.average(np.abs(predicted - share), weights=size))

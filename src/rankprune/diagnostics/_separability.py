@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import BoolArray, FloatArray, validate_inputs, validate_level
+from rankprune.core._groups import group_scores
+from rankprune.core._inputs import validate_inputs, validate_level
 from rankprune.core._shares import row_weights, share_band
 
 # The ends that are compared: the surest quarter of a class, and what follows up to this share.
@@ -80,43 +81,40 @@ def separability_curve(
     Examples
     --------
     >>> from rankprune.diagnostics import separability_curve
-    >>> curve = separability_curve([0, 0, 0, 1, 0, 1, 1, 1], [.1, .1, .2, .2, .8, .8, .9, .9])
-    >>> curve.positive.noise_rate.tolist()
-    [0.0, 0.25, 0.5]
+    >>> scores = [0.1, 0.1, 0.2, 0.2, 0.8, 0.8, 0.9, 0.9]
+    >>> curve = separability_curve([0, 0, 0, 1, 0, 1, 1, 1], scores)
+    >>> curve.positive.noise_rate.round(2).tolist()
+    [0.0, 0.25, 0.33, 0.5]
     """
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
     validate_level(level)
     rows = row_weights(inputs.is_positive, inputs.sample_weight)
-    is_positive, scores = inputs.is_positive, np.asarray(inputs.probabilities, dtype=np.float64)
+    groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
     return SeparabilityCurve(
-        positive=_side(scores, ~is_positive, rows, scores, level, n_points),
-        negative=_side(-scores, is_positive, rows, scores, level, n_points),
+        positive=_side(
+            groups.scores[::-1], groups.negatives[::-1], groups.rows[::-1], level, n_points
+        ),
+        negative=_side(groups.scores, groups.positives, groups.rows, level, n_points),
     )
 
 
 def _side(
-    sureness: FloatArray,
-    is_other: BoolArray,
-    rows: NDArray[np.float64],
     scores: NDArray[np.float64],
+    other: NDArray[np.float64],
+    rows: NDArray[np.float64],
     level: float,
     n_points: int,
 ) -> SeparabilitySide:
-    order = np.argsort(-sureness, kind="stable")
-    order = order[rows[order] > 0]
-    sorted_scores = sureness[order]
-    beyond = np.cumsum(rows[order])
-    other = np.cumsum(np.where(is_other, rows, 0.0)[order])
-    ends = np.append(np.flatnonzero(sorted_scores[1:] < sorted_scores[:-1]), len(sorted_scores) - 1)
+    beyond, other = np.cumsum(rows), np.cumsum(other)
     n_class = beyond[-1] - other[-1]
-    flat = _is_flat(beyond[ends], other[ends], n_class)
-    grid = np.geomspace(beyond[ends[0]], beyond[-1], n_points)
-    ends = ends[np.unique(np.minimum(np.searchsorted(beyond[ends], grid), len(ends) - 1))]
-    beyond, other = beyond[ends], other[ends]
+    flat = _is_flat(beyond, other, n_class)
+    grid = np.geomspace(beyond[0], beyond[-1], n_points)
+    shown = np.unique(np.minimum(np.searchsorted(beyond, grid), len(beyond) - 1))
+    beyond, other = beyond[shown], other[shown]
     low, high = share_band(other, beyond, level)
-    return SeparabilitySide(beyond / n_class, scores[order][ends], other / beyond, low, high, flat)
+    return SeparabilitySide(beyond / n_class, scores[shown], other / beyond, low, high, flat)
 
 
 def _is_flat(

@@ -1,0 +1,58 @@
+"""Rows of equal score taken together, in the order of the scores: what estimators that rank see.
+
+A threshold lies between two distinct scores, so nothing that ranks needs more than this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.core._inputs import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class ScoreGroups:
+    """Distinct scores in rising order, with the rows of each label that have them.
+
+    Attributes
+    ----------
+    scores : ndarray
+    positives, negatives : ndarray
+        Rows (or mass) by given label; at least one of them is above 0.
+    """
+
+    scores: NDArray[np.float64]
+    positives: NDArray[np.float64]
+    negatives: NDArray[np.float64]
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """Return the rows of each score, of both labels."""
+        return self.positives + self.negatives
+
+    def mid_ranks(self) -> NDArray[np.float64]:
+        """Return the share of rows below each score, and half of those at it."""
+        rows = self.rows
+        return np.asarray((np.cumsum(rows) - rows / 2) / rows.sum())
+
+
+def group_scores(
+    is_positive: BoolArray, probabilities: FloatArray, rows: NDArray[np.float64]
+) -> ScoreGroups:
+    """Return the rows grouped by score; rows of weight 0 are no rows."""
+    if not rows.all():
+        counted = rows > 0
+        is_positive, probabilities = is_positive[counted], probabilities[counted]
+        rows = rows[counted]
+    order = np.argsort(probabilities)
+    scores = np.asarray(probabilities[order], dtype=np.float64)
+    starts = np.append(0, np.flatnonzero(scores[1:] > scores[:-1]) + 1)
+    sorted_rows, is_positive = rows[order], is_positive[order]
+    return ScoreGroups(
+        scores[starts],
+        np.add.reduceat(np.where(is_positive, sorted_rows, 0.0), starts),
+        np.add.reduceat(np.where(is_positive, 0.0, sorted_rows), starts),
+    )
