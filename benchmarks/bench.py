@@ -30,6 +30,7 @@ from rankprune import (
     flip_labels,
     prune_labels,
 )
+from rankprune.core import NOISE_ESTIMATORS
 
 try:
     from cleanlab.filter import find_label_issues
@@ -142,6 +143,21 @@ def compare_sizes(sizes: list[int]) -> None:
             )
 
 
+def compare_estimators(sizes: list[int]) -> None:
+    """Each noise estimator, on the same rows; all but the paper's sort them."""
+    print("\n## Noise estimators, in units of one np.partition of the probabilities\n")
+    print(f"| rows | {' | '.join(NOISE_ESTIMATORS)} |")
+    print(f"|---|{'---|' * len(NOISE_ESTIMATORS)}")
+    for n_rows in sizes:
+        labels, p = simulate(n_rows)
+        unit = seconds(lambda p=p: np.partition(p, len(p) // 2), 7)
+        cells = [
+            seconds(lambda m=m, s=labels, p=p: estimate_noise_rates(s, p, method=m), 3) / unit
+            for m in NOISE_ESTIMATORS
+        ]
+        print(f"| {n_rows:,} | {' | '.join(f'{cell:.1f}' for cell in cells)} |", flush=True)
+
+
 def compare_distributions(n_rows: int) -> None:
     """The same on scores that are hard to rank; masks are compared with plain NumPy's.
 
@@ -232,6 +248,7 @@ def main() -> None:
     if find_label_issues is None:
         print("cleanlab is not installed: its columns stay empty")
     compare_sizes(sizes)
+    compare_estimators(sizes)
     compare_distributions(max(sizes))
     classifier_overhead()
 

@@ -726,3 +726,24 @@ def test_intervals_need_a_fit_the_same_table_and_weights_for_refits():
     splits = [(np.arange(N) % 2 == 0, np.arange(N) % 2 == 1)]
     splits += [(test, train) for train, test in splits]
     assert model(cv=splits).fit(X, Y).noise_rate_intervals(X, n_resamples=2).n_resamples == 2
+
+
+def test_intervals_are_of_the_fit_whatever_happens_to_labels_and_parameters_later():
+    labels = Y.astype(np.int8)
+    fitted = model().fit(X, labels)
+    before = fitted.noise_rate_intervals(n_resamples=5, random_state=0)
+    labels[fitted.prune_mask_] = 1 - labels[fitted.prune_mask_]
+    fitted.set_params(positive_noise_rate=0.45, noise_estimator="tight")
+    assert fitted.noise_rate_intervals(n_resamples=5, random_state=0) == before
+    with pytest.raises(ValueError, match="level must lie strictly between"):
+        fitted.noise_rate_intervals(X, level=95)
+
+
+@pytest.mark.filterwarnings("ignore::rankprune.exceptions.RankPruneWarning")
+def test_refits_keep_both_classes_in_doubt():
+    trusted = np.zeros(N, dtype=bool)
+    trusted[np.flatnonzero(Y)[3:]] = True
+    fitted = model(noise_estimator="confident-counts").fit(X, Y, trusted=trusted)
+    weight = np.arange(N) % 3 + 0.5
+    for fitted in (fitted, model().fit(X, Y, sample_weight=weight)):  # noqa: B020
+        assert fitted.noise_rate_intervals(X, n_resamples=5, random_state=0).n_resamples == 5

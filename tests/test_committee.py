@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -30,7 +31,12 @@ def test_the_members_stand_behind_the_same_preprocessing():
     for member in (forest, boosting):
         assert isinstance(member, Pipeline)
         assert [name for name, _ in member.steps] == ["standardscaler", "logisticregression"]
-        assert member.steps[0][1] is base.steps[0][1]
+        assert type(member.steps[0][1]) is StandardScaler
+    assert base.steps[-1][1].__class__ is LogisticRegression
+    nested = make_pipeline(GridSearchCV(base, {"logisticregression__C": [1, 10]}))
+    inside = committee_members(nested)[1]
+    assert [type(step).__name__ for _, step in inside.steps] == ["Pipeline"]
+    assert type(inside.steps[0][1].steps[-1][1]).__name__ == "RandomForestClassifier"
     assert type(forest.steps[-1][1]).__name__ == "RandomForestClassifier"
     alone = committee_members(LogisticRegression())
     assert [type(member).__name__ for member in alone][1:] == ["RandomForestClassifier", "Boosting"]
@@ -67,9 +73,9 @@ def test_clean_labels_get_the_plain_fit():
     assert fitted.noise_rate_intervals(n_resamples=3, random_state=0).level == 0.95
 
 
-def test_a_known_rate_wins_over_the_verdict():
+def test_a_known_rate_needs_no_verdict():
     fitted = model(positive_noise_rate=0.2).fit(X, TRUTH)
-    assert fitted.verdict_.level == "clean"
+    assert not hasattr(fitted, "verdict_")
     assert fitted.noise_rates_.positive_noise_rate == 0.2
     assert fitted.prune_mask_.any()
 
@@ -81,9 +87,9 @@ def test_other_scorers_give_no_verdict():
         RankPruningClassifier(scorer="jury").fit(X, NOISY)
 
 
-def test_given_probabilities_are_one_opinion_and_rounds_ask_all_again():
+def test_given_probabilities_need_no_committee_and_rounds_ask_all_again():
     scores = np.where(TRUTH == 1, 0.8, 0.1)
-    assert model().fit(X, NOISY, probabilities=scores).verdict_.n_opinions == 1
+    assert not hasattr(model().fit(X, NOISY, probabilities=scores), "verdict_")
     again = model(rounds=2).fit(X, NOISY)
     assert (again.ranking_probabilities_ != again.probabilities_).any()
 
@@ -120,3 +126,19 @@ def test_a_base_without_weights_says_so_once():
     with pytest.warns(SampleWeightIgnoredWarning) as warned:
         fitting.fit(X, NOISY)
     assert len(warned) == 1
+
+
+def test_what_is_no_number_is_explained():
+    texts = np.where(TRUTH == 1, "good", "bad")
+
+    class Words(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict_proba(self, X):
+            return np.column_stack([np.asarray(X) == "bad", np.asarray(X) == "good"]).astype(float)
+
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the words are the forest's own)
+        RankPruningClassifier(Words(), scorer="committee").fit(texts, NOISY)
+    assert "Put the preprocessing into a Pipeline" in caught.value.__notes__[0]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -21,17 +21,19 @@ _N_COMPONENTS = 100
 def committee_members(estimator: Any) -> tuple[Any, ...]:
     """Return the estimator, a forest and boosting, behind the same preprocessing steps.
 
-    The forest and boosting take the place of the last step of a `Pipeline`, so that texts and
-    columns of several kinds reach them as numbers.
+    The forest and boosting take the place of the last step of a `Pipeline`, also of one inside a
+    search or a calibration, so that texts and columns of several kinds reach them as numbers.
     """
     return estimator, _behind(estimator, RandomForestClassifier()), _behind(estimator, Boosting())
 
 
 def _behind(estimator: Any, member: Any) -> Any:
-    if not isinstance(estimator, Pipeline):
-        return member
-    steps = [*estimator.steps[:-1], (estimator.steps[-1][0], member)]
-    return Pipeline(steps, memory=estimator.memory)
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        # A clone keeps what a subclass does, such as resampling the rows.
+        return clone(estimator).set_params(**{name: _behind(last, member)})
+    inner = getattr(estimator, "estimator", None)
+    return member if inner is None else _behind(inner, member)
 
 
 class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -42,7 +44,10 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: NDArray[np.float64] | None = None) -> Boosting:
         """Fit boosting to the table, or to the leading components of a sparse one."""
-        model: Any = HistGradientBoostingClassifier(random_state=self.random_state)
+        # Early stopping would begin at 10,000 rows, and needs two rows of each class.
+        model: Any = HistGradientBoostingClassifier(
+            early_stopping=False, random_state=self.random_state
+        )
         if issparse(X) and X.shape[1] > _N_COMPONENTS:
             components = TruncatedSVD(_N_COMPONENTS, random_state=self.random_state)
             model = make_pipeline(components, model)

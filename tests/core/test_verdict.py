@@ -119,5 +119,8 @@ def test_bad_columns_are_refused():
         judge_labels(TRUTH, np.full((1000, 2), 1.5))
     with pytest.raises(ValueError, match=r"two columns that add up to 1 are those of both classes"):
         judge_labels(TRUTH, np.column_stack([1 - SEPARATE, SEPARATE]))
+    assert judge_labels(TRUTH, np.full((1000, 2), 0.5)).level == "cannot tell"
+    with pytest.raises(ValueError, match="probabilities must not be missing; row 0 is masked"):
+        judge_labels(TRUTH, np.ma.masked_less(np.column_stack([SEPARATE] * 2), 0.5))
     with pytest.raises(ValueError, match="probabilities must be one-dimensional"):
         judge_labels(TRUTH, np.empty((1000, 0)))

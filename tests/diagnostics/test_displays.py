@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from rankprune import flip_labels
+from rankprune import flip_labels, out_of_fold_probabilities
 from rankprune.core import make_gaussians
 from rankprune.diagnostics import NoiseRateDisplay, ProbabilityDisplay, SeparabilityDisplay
 
@@ -80,6 +80,22 @@ def test_an_estimator_is_scored_out_of_fold(display):
     options = {"n_resamples": 3} if display is NoiseRateDisplay else {}
     drawn = display.from_estimator(LogisticRegression(), X, LABELS, random_state=0, **options)
     assert drawn.ax_.get_title()
+
+
+def test_one_seed_decides_folds_and_draws_and_weights_reach_the_folds():
+    options = {
+        "random_state": 0,
+        "sample_weight": np.arange(600) % 2,
+        "groups": np.arange(600) // 2,
+    }
+    first, second = (
+        NoiseRateDisplay.from_estimator(LogisticRegression(), X, LABELS, n_resamples=3, **options)
+        for _ in range(2)
+    )
+    assert first.intervals == second.intervals
+    drawn = ProbabilityDisplay.from_estimator(LogisticRegression(), X, LABELS, **options)
+    scores = out_of_fold_probabilities(LogisticRegression(), X, LABELS, **options)
+    assert drawn.positive.tolist() == scores[LABELS == 1].tolist()
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

@@ -60,3 +60,6 @@ def test_points_are_thinned_and_weights_count():
 def test_a_bad_level_is_refused():
     with pytest.raises(ValueError, match="level must lie strictly between 0 and 1"):
         separability_curve([0, 1], [0.1, 0.9], level=2)
+    for n_points in (0, 2.5, True):
+        with pytest.raises(ValueError, match="n_points must be a whole number of at least 1"):
+            separability_curve([0, 1], [0.1, 0.9], n_points=n_points)

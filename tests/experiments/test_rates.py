@@ -100,6 +100,10 @@ def test_the_command_prints_every_table_and_keeps_what_it_measured(small):
     second = CliRunner().invoke(cli, ["evaluate", "rates"])
     assert second.output.endswith(first.output[-500:])
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    rates.forget_measurements()
+    left = {path.name.split("-")[0] for path in (small / "experiments").iterdir()}
+    assert left == {"bank", "mnist"}
+    assert not list((small / "experiments").glob("mnist-f1*"))
 
 
 def test_an_interrupted_run_goes_on(small, monkeypatch):

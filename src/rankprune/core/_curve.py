@@ -79,7 +79,8 @@ class Curve:
 
 def fit_curve(groups: ScoreGroups, bounds: tuple[float, float]) -> Curve:
     """Return the curve of the largest likelihood, searched from bounds of both rates too."""
-    positions = np.asarray(logit(groups.mid_ranks()))
+    # A row that weighs next to nothing may round to rank 0 or 1, where a logit has no value.
+    positions = np.asarray(logit(np.clip(groups.mid_ranks(), _TINY, 1 - _TINY)))
     low, high = float(positions[0]), float(positions[-1])
     bins = np.searchsorted(np.linspace(low, high, _N_BINS), positions)
     starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)

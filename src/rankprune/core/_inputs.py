@@ -106,7 +106,7 @@ def validate_probabilities(
     probabilities: ArrayLike, n_rows: int, *, name: str = "probabilities"
 ) -> FloatArray:
     """Return the probabilities as a float array of ``n_rows`` values in [0, 1]."""
-    values = _as_array(probabilities, name)
+    values = as_array(probabilities, name)
     if values.ndim == 2:
         raise ValueError(
             f"{name} must be one-dimensional, one P(positive) per row, got shape {values.shape}. "
@@ -129,7 +129,7 @@ def validate_probabilities(
 def validate_scores(scores: ArrayLike, n_rows: int) -> FloatArray:
     """Return scores of any scale as finite floats, one per row."""
     values = _real_numbers(
-        _one_dimensional(_as_array(scores, "scores"), "scores", "one score per row"),
+        _one_dimensional(as_array(scores, "scores"), "scores", "one score per row"),
         "scores",
         "Pass predict_proba(X)[:, 1] or decision_function(X).",
     )
@@ -149,7 +149,7 @@ def validate_sample_weight(
     """Return the weights as finite, non-negative float64, or None where none were given."""
     if sample_weight is None:
         return None
-    given = _as_array(sample_weight, "sample_weight")
+    given = as_array(sample_weight, "sample_weight")
     values = _real_numbers(
         _one_dimensional(given, "sample_weight", "one weight per row"),
         "sample_weight",
@@ -180,7 +180,7 @@ def validate_trusted(trusted: ArrayLike | None, n_rows: int) -> BoolArray:
     """Return a boolean array that marks the rows whose labels a person settled."""
     if trusted is None:
         return np.zeros(n_rows, dtype=bool)
-    values = _one_dimensional(_as_array(trusted, "trusted"), "trusted", "one boolean per row")
+    values = _one_dimensional(as_array(trusted, "trusted"), "trusted", "one boolean per row")
     if values.dtype != bool:
         raise ValueError(
             f"trusted must be a boolean array, got dtype {values.dtype}. Mark settled rows with "
@@ -229,7 +229,7 @@ def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
             f"{name} must hold one label per row: Rank Pruning requires y to be passed, but the "
             "target y is None. Pass the given labels, right or wrong."
         )
-    values = _one_dimensional(_as_array(labels, name), name, "one label per row")
+    values = _one_dimensional(as_array(labels, name), name, "one label per row")
     if values.dtype.kind not in "biufUOT":
         complex_note = "Complex data not supported. " if values.dtype.kind == "c" else ""
         raise ValueError(
@@ -242,7 +242,8 @@ def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
     return values
 
 
-def _as_array(values: Any, name: str) -> NDArray[Any]:
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return the values as an array, of which none is masked."""
     if np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any
@@ -19,6 +19,14 @@ from rankprune.core._registry import (
     estimate_unknown_rates,
     find_noise_estimator,
 )
+
+# What is known of the positive and of the negative noise rate.
+KnownRates = tuple[float | None, float | None]
+
+# Draws until both classes are in a resample; more would take for ever.
+_MAX_DRAWS = 1000
+# Weights count rows up to here; beyond, floats no longer hold every whole number.
+_MAX_COUNT = 2.0**53
 
 OVER_ROWS = (
     "which rows were drawn, with the probabilities as they are; not the error of the model that "
@@ -159,19 +167,15 @@ def row_intervals(
     method: str | NoiseEstimator,
     rates: NoiseRates,
     *,
-    positive: float | None = None,
-    negative: float | None = None,
+    known: KnownRates = (None, None),
     level: float,
     n_resamples: int,
     random_state: RandomState,
 ) -> NoiseRateIntervals:
     """Return intervals around rates by drawing rows again; known rates stay as they are."""
     validate_level(level)
-    replicates = [
-        resampled_rates(replicate, positive, negative)
-        for replicate in row_replicates(inputs, method, n_resamples, random_state)
-    ]
-    return intervals_from(rates, replicates, level, OVER_ROWS)
+    replicates = row_replicates(inputs, method, n_resamples, random_state)
+    return intervals_from(rates, replicates, level, OVER_ROWS, known)
 
 
 def row_replicates(
@@ -181,30 +185,38 @@ def row_replicates(
     estimator = find_noise_estimator(method)
     # In the order of the scores, which estimators sort by: sorted rows are sorted faster.
     order = np.argsort(inputs.probabilities, kind="stable")
-    is_positive, probabilities = inputs.is_positive[order], inputs.probabilities[order]
     weight = None if inputs.sample_weight is None else inputs.sample_weight[order]
+    inputs = Inputs(inputs.is_positive[order], inputs.probabilities[order], weight)
     n_resamples, generator = validate_n_resamples(n_resamples), as_generator(random_state)
-    replicates = []
-    for drawn in resamples(is_positive, weight, n_resamples, generator):
-        used = drawn > 0
-        labels = is_positive[used].view(np.int8)
-        replicates.append(estimator(labels, probabilities[used], sample_weight=drawn[used]))
-    return replicates
+    draws = resamples(inputs.is_positive, weight, n_resamples, generator)
+    in_counts = are_counts(weight)
+    return [estimate_drawn(estimator, inputs, times, in_counts=in_counts) for times in draws]
 
 
-def resampled_rates(
-    rates: NoiseRates, positive: float | None, negative: float | None
+def estimate_drawn(
+    estimator: NoiseEstimator, inputs: Inputs, times: NDArray[np.int64], *, in_counts: bool
 ) -> NoiseRates:
-    """Return the rates of a resample with what is known put in, as far as its labels allow."""
-    if positive is None and negative is None:
-        return rates
-    observed = rates.observed_prevalence
-    possible = possible_noise_rates(
-        rates.positive_noise_rate if positive is None else positive,
-        rates.negative_noise_rate if negative is None else negative,
-        observed,
-    )
-    return NoiseRates.from_noise_rates(possible[0], possible[1], observed)
+    """Return the rates of rows that were drawn so many times; counts include the weights."""
+    weight = inputs.sample_weight
+    if weight is None or in_counts:
+        rows = np.flatnonzero(times)
+        drawn = times[rows].astype(np.float64)
+    else:
+        # Drawn twice is two rows of that weight, not one of twice the weight: what weights say of
+        # the number of rows must not change with the draw.
+        rows = np.repeat(np.arange(len(times)), times)
+        drawn = weight[rows]
+    labels = inputs.is_positive[rows].view(np.int8)
+    return estimator(labels, inputs.probabilities[rows], sample_weight=drawn)
+
+
+def drawn_weight(
+    weight: NDArray[np.float64] | None, times: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the weight of each row after it was drawn so many times."""
+    if weight is None or are_counts(weight):
+        return times.astype(np.float64)
+    return np.asarray(times * weight)
 
 
 def resamples(
@@ -212,45 +224,72 @@ def resamples(
     weight: NDArray[np.float64] | None,
     n_resamples: int,
     generator: np.random.Generator,
+    *,
     least: int = 1,
-) -> Iterable[NDArray[np.float64]]:
-    """Yield the weight of each row in each resample, with at least so many rows of each class."""
+    doubted: BoolArray | None = None,
+) -> Iterator[NDArray[np.int64]]:
+    """Yield how often each row is drawn, with so many of each class, and both in doubt."""
+    needed = [(is_positive, least), (~is_positive, least)]
+    if doubted is not None:
+        needed += [(is_positive & doubted, 1), (~is_positive & doubted, 1)]
     draw = _drawing(len(is_positive), weight, generator)
     for _ in range(n_resamples):
-        drawn = draw()
         # A class of few rows is missing from many resamples, which then say nothing.
-        while (
-            min(np.count_nonzero(drawn[is_positive]), np.count_nonzero(drawn[~is_positive])) < least
-        ):
-            drawn = draw()
-        yield drawn
+        for _ in range(_MAX_DRAWS):
+            times = draw()
+            if all(np.count_nonzero(times[rows]) >= number for rows, number in needed):
+                break
+        else:
+            raise ValueError(
+                f"the labels must hold enough rows of each class to draw {least} of each again; "
+                f"{_MAX_DRAWS} draws found fewer. Use fewer folds, or more rows."
+            )
+        yield times
+
+
+def are_counts(weight: NDArray[np.float64] | None) -> bool:
+    """Return whether weights say how often a row was seen, so that rows are drawn one by one."""
+    if weight is None:
+        return True
+    return bool((weight == np.floor(weight)).all()) and float(weight.sum()) <= _MAX_COUNT
 
 
 def _drawing(
     n_rows: int, weight: NDArray[np.float64] | None, generator: np.random.Generator
-) -> Callable[[], NDArray[np.float64]]:
-    if weight is not None and (weight == np.floor(weight)).all():
+) -> Callable[[], NDArray[np.int64]]:
+    if weight is not None and are_counts(weight):
         total = int(weight.sum())
         shares = weight / weight.sum()
-        return lambda: generator.multinomial(total, shares).astype(np.float64)
-    own = 1.0 if weight is None else weight
+        return lambda: generator.multinomial(total, shares)
     counted = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
 
-    def draw() -> NDArray[np.float64]:
+    def draw() -> NDArray[np.int64]:
         rows = counted[generator.integers(0, len(counted), len(counted))]
-        return np.asarray(np.bincount(rows, minlength=n_rows) * own)
+        return np.bincount(rows, minlength=n_rows)
 
     return draw
 
 
 def intervals_from(
-    rates: NoiseRates, replicates: list[NoiseRates], level: float, covers: str
+    rates: NoiseRates,
+    replicates: list[NoiseRates],
+    level: float,
+    covers: str,
+    known: KnownRates = (None, None),
 ) -> NoiseRateIntervals:
-    """Return percentile intervals from the rates of the resamples."""
+    """Return percentile intervals from the rates of the resamples; a known rate is a point."""
     tail = (1 - validate_level(level)) / 2
+    replicates = [resampled_rates(replicate, *known) for replicate in replicates]
+    points = {
+        name
+        for name, rate in zip(("positive_noise_rate", "negative_noise_rate"), known, strict=True)
+        if rate is not None
+    }
 
     def interval(name: str) -> Interval:
         estimate = getattr(rates, name)
+        if name in points:
+            return Interval(estimate, estimate, estimate, covers)
         values = [getattr(replicate, name) for replicate in replicates]
         low, high = np.quantile(values, [tail, 1 - tail])
         # An estimate at the edge of its own resamples still lies in its interval.
@@ -266,6 +305,21 @@ def intervals_from(
         n_resamples=len(replicates),
         reliable=rates.reliable,
     )
+
+
+def resampled_rates(
+    rates: NoiseRates, positive: float | None, negative: float | None
+) -> NoiseRates:
+    """Return the rates of a resample with what is known put in, as far as its labels allow."""
+    if positive is None and negative is None:
+        return rates
+    observed = rates.observed_prevalence
+    possible = possible_noise_rates(
+        rates.positive_noise_rate if positive is None else positive,
+        rates.negative_noise_rate if negative is None else negative,
+        observed,
+    )
+    return NoiseRates.from_noise_rates(possible[0], possible[1], observed)
 
 
 def validate_n_resamples(value: Any) -> int:

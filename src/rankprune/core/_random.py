@@ -12,4 +12,10 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         # Seeded by a draw, so that the next call with the same object differs.
         return np.random.default_rng(random_state.randint(0, 2**32, dtype=np.uint32))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "random_state must be an int of at least 0, a Generator, a RandomState or None, got "
+            f"{random_state!r}. Pass an int for results that repeat."
+        ) from error

@@ -17,6 +17,7 @@ from rankprune.core._informative import auc
 from rankprune.core._inputs import (
     FloatArray,
     Inputs,
+    as_array,
     validate_probabilities,
     validate_weighted_labels,
 )
@@ -145,10 +146,11 @@ def judge(
 
 
 def _columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
-    values = np.asarray(probabilities)
+    values = as_array(probabilities, "probabilities")
     if values.ndim == 2 and values.shape[1] > 0:
         columns = [validate_probabilities(column, n_rows) for column in values.T]
-        if len(columns) == 2 and np.allclose(columns[0] + columns[1], 1):
+        are_scores = len(columns) == 2 and columns[0].min() < columns[0].max()
+        if are_scores and np.allclose(columns[0] + columns[1], 1):
             raise ValueError(
                 "probabilities must hold P(positive) of each model, one column a model; two "
                 "columns that add up to 1 are those of both classes. Pass predict_proba(X)[:, 1]."

@@ -39,6 +39,7 @@ class _FromEstimator:
 
     # Of each display; their keywords differ.
     from_predictions: Any
+    _draws_rows = False
 
     @classmethod
     def from_estimator(
@@ -48,7 +49,11 @@ class _FromEstimator:
         y: ArrayLike,
         *,
         cv: Any = 3,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
+        pos_label: Any = None,
         **kwargs: Any,
     ) -> Any:
         """Return the display after scoring every row out of fold.
@@ -57,15 +62,25 @@ class _FromEstimator:
         ----------
         estimator : classifier with ``predict_proba``
             Cloned for each fold, fitted or not: its in-sample scores would hide wrong labels.
-        X, y, cv, random_state
+        X, y, cv, groups, sample_weight, n_jobs, random_state, pos_label
             As in `out_of_fold_probabilities`.
         **kwargs
             As in ``from_predictions``.
         """
+        shared = {"sample_weight": sample_weight, "pos_label": pos_label}
         probabilities = out_of_fold_probabilities(
-            estimator, X, y, cv=cv, random_state=random_state, pos_label=kwargs.get("pos_label")
+            estimator,
+            X,
+            y,
+            cv=cv,
+            groups=groups,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            **shared,
         )
-        return cls.from_predictions(y, probabilities, **kwargs)
+        if cls._draws_rows:
+            kwargs["random_state"] = random_state
+        return cls.from_predictions(y, probabilities, **shared, **kwargs)
 
 
 class SeparabilityDisplay(_FromEstimator):
@@ -228,6 +243,8 @@ class NoiseRateDisplay(_FromEstimator):
     ----------
     intervals : NoiseRateIntervals
     """
+
+    _draws_rows = True
 
     def __init__(self, intervals: NoiseRateIntervals) -> None:
         self.intervals = intervals

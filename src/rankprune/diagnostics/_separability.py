@@ -8,6 +8,7 @@ where rows of the other class come in (the paper's own test, in its discussion).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,10 @@ def separability_curve(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
     validate_level(level)
+    if not isinstance(n_points, Integral) or isinstance(n_points, bool) or n_points < 1:
+        raise ValueError(
+            f"n_points must be a whole number of at least 1, got {n_points!r}. Pass e.g. 200."
+        )
     rows = row_weights(inputs.is_positive, inputs.sample_weight)
     groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
     return SeparabilityCurve(
@@ -110,7 +115,7 @@ def _side(
     beyond, other = np.cumsum(rows), np.cumsum(other)
     n_class = beyond[-1] - other[-1]
     flat = _is_flat(beyond, other, n_class)
-    grid = np.geomspace(beyond[0], beyond[-1], n_points)
+    grid = np.geomspace(beyond[0], beyond[-1], int(n_points))
     shown = np.unique(np.minimum(np.searchsorted(beyond, grid), len(beyond) - 1))
     beyond, other = beyond[shown], other[shown]
     low, high = share_band(other, beyond, level)

@@ -29,6 +29,13 @@ def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Written beside and renamed, so that an interruption never leaves half a file.
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-        np.savez(part, allow_pickle=False, **arrays)
+        np.savez(part, **arrays)  # type: ignore[arg-type]
     Path(part.name).replace(path)
     return arrays
+
+
+def forget(*prefixes: str) -> None:
+    """Remove the arrays whose names begin so."""
+    for prefix in prefixes:
+        for path in (data_directory() / "experiments").glob(f"{prefix}*.npz"):
+            path.unlink()

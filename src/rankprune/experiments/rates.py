@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rankprune.core import NOISE_ESTIMATORS
 from rankprune.experiments._bank import LEVELS, MODELS, PROBLEMS, Problem, load_split
-from rankprune.experiments._cache import cached
+from rankprune.experiments._cache import cached, forget
 from rankprune.experiments._estimates import (
     CONFIDENCE,
     ESTIMATORS,
@@ -113,6 +113,11 @@ def rate_tables(n_jobs: int) -> Iterator[Table]:
     yield _coverage_table(reported)
     yield _mnist_rates_table(n_jobs)
     yield _mnist_f1_table()
+
+
+def forget_measurements() -> None:
+    """Forget all that depends on the estimators; labels and their scores are kept."""
+    forget("findings-", "outcomes-", "intervals-", "mnist-grid-errors-", "mnist-f1-")
 
 
 def _errors(records: Sequence[Record]) -> NDArray[np.float64]:
