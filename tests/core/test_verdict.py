@@ -52,18 +52,27 @@ def test_chance_scores_leave_it_open_and_never_clean():
     assert "positive labels score no higher" in constant.reasons[0]
 
 
-def test_the_mildest_opinion_counts_on_each_side():
-    opinions = [NoiseRates.from_noise_rates(*rates, 0.3) for rates in ((0.3, 0.0), (0.1, 0.2))]
-    assert _affected_share(opinions) == pytest.approx(0.1)  # (.1, 0): pi1 is 0
-    assert _affected_share(opinions[1:]) > 0.5
-
-
 def test_the_smaller_class_is_the_one_that_is_looked_at():
     """Of 10 % positives none is flipped, of 90 % negatives one in nine: then pi1 = 1/2."""
-    rare = NoiseRates.from_noise_rates(0.0, 1 / 9, 0.2)
-    assert _affected_share([rare]) == pytest.approx(0.5)
-    common = NoiseRates.from_noise_rates(1 / 9, 0.0, 0.8)
-    assert _affected_share([common]) == pytest.approx(0.5)
+    assert _affected_share(NoiseRates.from_noise_rates(0.0, 1 / 9, 0.2)) == pytest.approx(0.5)
+    assert _affected_share(NoiseRates.from_noise_rates(1 / 9, 0.0, 0.8)) == pytest.approx(0.5)
+    # pi1 = (.05 * .7) / (.05 * .7 + .8 * .3) = 7 / 55, so 1 - (48 / 55) * .8 is touched.
+    both = NoiseRates.from_noise_rates(0.2, 0.05, 0.05 * 0.7 + 0.8 * 0.3)
+    assert _affected_share(both) == pytest.approx(1 - 48 / 55 * 0.8)
+
+
+def test_the_mildest_opinion_counts_be_it_a_model_or_the_mean():
+    shares = iter([0.3, 0.2, 0.4])
+
+    def opinion(labels, probabilities, *, sample_weight=None):
+        return NoiseRates.from_noise_rates(next(shares), 0.0, float(np.mean(labels)))
+
+    several = np.column_stack([SEPARATE, SEPARATE**2])
+    assert judge_labels(NOISY, several, method=opinion).affected_share == pytest.approx(0.2)
+    shares = iter([0.1, 0.2, 0.4])
+    verdict = judge_labels(NOISY, several, method=opinion)
+    assert verdict.affected_share == pytest.approx(0.1)
+    assert verdict.noise_rates.positive_noise_rate == 0.1
 
 
 def test_a_second_opinion_can_clear_the_labels():

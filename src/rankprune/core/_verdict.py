@@ -21,7 +21,7 @@ from rankprune.core._inputs import (
     validate_probabilities,
     validate_weighted_labels,
 )
-from rankprune.core._noise_rates import NoiseRates, possible_noise_rates
+from rankprune.core._noise_rates import NoiseRates
 from rankprune.core._registry import (
     DEFAULT_ESTIMATOR,
     NoiseEstimator,
@@ -48,7 +48,7 @@ class Verdict:
         What the level rests on and, where it is open, what would decide it.
     affected_share : float
         Of the smaller class, the share that wrong labels touch: 1 - (1 - pi)(1 - rho), by the
-        smallest noise rates that any member of the committee gives.
+        mildest opinion among the models and their mean.
     auc : float
         Of the (mean) probabilities against the given labels.
     clean_auc : float
@@ -126,10 +126,10 @@ def judge(
     rates = estimator(labels, inputs.probabilities, sample_weight=inputs.sample_weight)
     opinions = [rates]
     if len(members) > 1:
-        opinions = [
+        opinions += [
             estimator(labels, member, sample_weight=inputs.sample_weight) for member in members
         ]
-    affected = _affected_share(opinions)
+    affected = min(_affected_share(opinion) for opinion in opinions)
     noisy_auc = auc(inputs.is_positive, inputs.probabilities, inputs.sample_weight)
     kept = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
     clean_auc = 0.5 + (noisy_auc - 0.5) / kept if kept > 0 else 1.0
@@ -159,15 +159,8 @@ def _columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
     return [validate_probabilities(probabilities, n_rows)]
 
 
-def _affected_share(opinions: list[NoiseRates]) -> float:
-    """Return what wrong labels touch of the smaller class, by the mildest opinion of each side."""
-    observed = opinions[0].observed_prevalence
-    positive, negative, _ = possible_noise_rates(
-        min(rates.positive_noise_rate for rates in opinions),
-        min(rates.negative_noise_rate for rates in opinions),
-        observed,
-    )
-    rates = NoiseRates.from_noise_rates(positive, negative, observed)
+def _affected_share(rates: NoiseRates) -> float:
+    """Return what wrong labels touch of the smaller class."""
     if rates.estimated_prevalence <= 0.5:
         right = (1 - rates.positive_label_error_rate) * (1 - rates.positive_noise_rate)
     else:
