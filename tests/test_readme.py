@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -19,7 +21,8 @@ def test_the_example_runs(capsys):
     assert wrong[suspects[:10]].mean() >= 0.8
     assert wrong[suspects].mean() > 3 * wrong.mean()
     X, y, truth = scope["X"], scope["y"], scope["truth"]
-    assert round(scope["model"].score(X, truth), 2) == 0.97
+    # The forest of the committee differs a little between versions of scikit-learn.
+    assert scope["model"].score(X, truth) == pytest.approx(0.97, abs=0.01)
     assert round(scope["model"].estimator.fit(X, y).score(X, truth), 2) == 0.92
 
 

@@ -34,6 +34,7 @@ from rankprune.core import (
     correction_weights,
     prune_labels,
 )
+from rankprune.core._informative import are_counts
 from rankprune.core._inputs import (
     BinaryLabels,
     BoolArray,
@@ -49,7 +50,6 @@ from rankprune.core._intervals import (
     OVER_REFITS,
     KnownRates,
     NoiseRateIntervals,
-    are_counts,
     drawn_weight,
     estimate_drawn,
     intervals_from,
@@ -402,7 +402,8 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             least=int(self.cv) if isinstance(self.cv, Integral) else 1,
             doubted=doubt.doubted,
         )
-        in_counts, replicates = are_counts(doubt.weight), []
+        in_counts = doubt.weight is None or are_counts(doubt.weight)
+        replicates = []
         for number, times in enumerate(draws):
             self._log("refit %d of %d", number + 1, n_refits)
             drawn = drawn_weight(doubt.weight, times)

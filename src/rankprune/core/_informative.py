@@ -12,6 +12,8 @@ from rankprune.core._inputs import BoolArray, FloatArray, count_true
 
 # One-sided 95 % quantile of the normal distribution.
 _Z = 1.6448536269514722
+# Weights count rows up to here; beyond, floats no longer hold every whole number.
+_MAX_COUNT = 2.0**53
 # A sample of this many rows settles most cases: five standard errors there leave no doubt.
 _SAMPLE_ROWS = 1 << 17
 _Z_SAMPLE = 5.0
@@ -91,8 +93,12 @@ def _auc_bounds(is_positive: BoolArray, probabilities: FloatArray) -> tuple[floa
 
 def effective_rows(weights: NDArray[np.float64]) -> float:
     """Return how many rows weights stand for: their sum if they are counts, else Kish's number."""
-    are_counts = (weights == np.floor(weights)).all()
-    return float(weights.sum()) if are_counts else kish_rows(weights)
+    return float(weights.sum()) if are_counts(weights) else kish_rows(weights)
+
+
+def are_counts(weights: NDArray[np.float64]) -> bool:
+    """Return whether weights say how often a row was seen."""
+    return bool((weights == np.floor(weights)).all()) and float(weights.sum()) <= _MAX_COUNT
 
 
 def kish_rows(weights: NDArray[np.float64]) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankprune.core._informative import are_counts
 from rankprune.core._inputs import BoolArray, Inputs, validate_inputs, validate_level
 from rankprune.core._noise_rates import NoiseRates, possible_noise_rates
 from rankprune.core._random import RandomState, as_generator
@@ -25,8 +26,6 @@ KnownRates = tuple[float | None, float | None]
 
 # Draws until both classes are in a resample; more would take for ever.
 _MAX_DRAWS = 1000
-# Weights count rows up to here; beyond, floats no longer hold every whole number.
-_MAX_COUNT = 2.0**53
 
 OVER_ROWS = (
     "which rows were drawn, with the probabilities as they are; not the error of the model that "
@@ -189,7 +188,7 @@ def row_replicates(
     inputs = Inputs(inputs.is_positive[order], inputs.probabilities[order], weight)
     n_resamples, generator = validate_n_resamples(n_resamples), as_generator(random_state)
     draws = resamples(inputs.is_positive, weight, n_resamples, generator)
-    in_counts = are_counts(weight)
+    in_counts = weight is None or are_counts(weight)
     return [estimate_drawn(estimator, inputs, times, in_counts=in_counts) for times in draws]
 
 
@@ -245,13 +244,6 @@ def resamples(
                 f"{_MAX_DRAWS} draws found fewer. Use fewer folds, or more rows."
             )
         yield times
-
-
-def are_counts(weight: NDArray[np.float64] | None) -> bool:
-    """Return whether weights say how often a row was seen, so that rows are drawn one by one."""
-    if weight is None:
-        return True
-    return bool((weight == np.floor(weight)).all()) and float(weight.sum()) <= _MAX_COUNT
 
 
 def _drawing(
