@@ -142,3 +142,20 @@ def test_rows_that_weigh_next_to_nothing_do_no_harm():
         assert rates.positive_noise_rate == pytest.approx(0, abs=0.01)
         mirrored = curve(~labels, 1 - scores, sample_weight=weight.astype(float))
         assert mirrored.negative_noise_rate == pytest.approx(0, abs=0.01)
+
+
+def test_a_worse_fit_is_no_rival_however_steep(monkeypatch):
+    """Two curves whose log-likelihoods differ by more than a tenth: the better one wins."""
+
+    class Fit:
+        def __init__(self, fun, x):
+            self.fun, self.x = fun, np.array(x)
+
+    labels, scores, weights = exact_rows(0.3, 0.1)
+    total = weights.sum()
+    gentle, steep = [0.1, 0.3, 0.0, 0.0], [0.2, 0.4, 3.0, 0.0]
+    for difference, expected in ((0.2, 0.3), (0.05, 0.4)):
+        fits = iter([Fit(1.0, gentle), Fit(1.0 + difference / total, steep)] * 3)
+        monkeypatch.setattr(_curve, "minimize", lambda *_, fits=fits, **__: next(fits))
+        found = fit_curve(labels, scores, weights, (0.3, 0.1))
+        assert found.positive_noise_rate == expected

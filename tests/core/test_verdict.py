@@ -106,14 +106,78 @@ def test_what_clean_labels_would_give_is_the_unmixed_auc():
     assert verdict.clean_auc == pytest.approx(min(0.5 + (verdict.auc - 0.5) / kept, 1))
 
 
-def test_weights_and_other_labels_are_taken():
-    weight = np.ones(1000)
+@pytest.mark.parametrize("scores", [SEPARATE, np.column_stack([SEPARATE, SEPARATE**2])])
+def test_wrong_labels_of_weight_zero_are_no_rows(scores):
+    weighted = judge_labels(NOISY, scores, sample_weight=(NOISY == TRUTH).astype(float))
+    assert weighted.level == "clean"
+    assert weighted.auc == pytest.approx(1, abs=1e-3)
+    assert weighted.noise_rates.n_positive == (NOISY & TRUTH).sum()
+
+
+def test_weights_that_touch_only_the_members_count_too():
+    seen = []
+
+    def remember(labels, probabilities, *, sample_weight=None):
+        seen.append(sample_weight)
+        return NoiseRates.from_noise_rates(
+            0.0, 0.0, float(np.average(labels, weights=sample_weight))
+        )
+
+    weight = np.arange(1000) + 1.0
+    judge_labels(NOISY, np.column_stack([SEPARATE] * 2), method=remember, sample_weight=weight)
+    assert [(given == weight).all() for given in seen] == [True] * 3
+
+
+def test_the_positive_label_is_the_one_that_is_named():
     words = np.where(NOISY == 1, "ill", "well")
-    plain, weighted = (
-        judge_labels(words, 1 - SEPARATE, sample_weight=w, pos_label="well") for w in (None, weight)
+    assert judge_labels(words, SEPARATE, pos_label="ill").level == "noise found"
+    assert judge_labels(words, SEPARATE).level == "cannot tell"  # "well" is larger
+    one_column = judge_labels(words, SEPARATE[:, None], pos_label="ill")
+    assert one_column.n_opinions == 1
+
+
+def test_labels_that_are_all_wrong_leave_no_auc_to_speak_of():
+    def hopeless(labels, probabilities, *, sample_weight=None):
+        observed = float(np.mean(labels))
+        return NoiseRates.from_noise_rates(0.0, observed, observed)
+
+    verdict = judge_labels(NOISY, SEPARATE, method=hopeless)
+    assert verdict.noise_rates.positive_label_error_rate == 1
+    assert verdict.clean_auc == 1
+
+
+def test_the_reasons_read():
+    rates = NoiseRates.from_label_error_rates(0.25, 0.125, 0.5)
+    decide = "A better model would decide it, or people who look at a random sample of rows."
+    touched = "Wrong labels seem to touch 20.0% of the smaller class, even by the mildest opinion."
+    assert _decide("it is so", 0.2, 0.8, 0.9, rates)[1] == (
+        "The probabilities do not tell the labels apart: it is so.",
+        decide,
     )
-    assert plain.level == weighted.level == "noise found"
-    assert plain.auc == pytest.approx(weighted.auc)
+    assert _decide(None, 0.0123, 0.8, 0.9, rates)[1] == (
+        "Wrong labels touch 1.2% of the smaller class by the mildest opinion; up to 5% counts as "
+        "clean.",
+        "Pruning would cost more than it mends: fit the plain classifier.",
+    )
+    assert _decide(None, 0.2, 0.7, 0.8, rates)[1] == (
+        touched,
+        "But the scores separate the classes badly (AUC 0.70), and would still if that noise were "
+        "gone (AUC 0.80): a clean but hard problem looks the same.",
+        decide,
+    )
+    assert _decide(None, 0.2, 0.8, 0.9, rates)[1] == (
+        touched,
+        "25.0% of the positive labels and 12.5% of the negative ones are wrong by the estimate.",
+        "Against right labels the scores would separate the classes well (AUC 0.90; 0.80 against "
+        "the given ones), so overlap does not explain it.",
+    )
+    assert judge_labels(NOISY, SEPARATE).reasons[3] == (
+        "One model was heard, and what it does badly looks like noise. Hear more: "
+        'scorer="committee", or one column of probabilities for each model.'
+    )
+    assert len(judge_labels(TRUTH, SEPARATE).reasons) == 2
+    several = judge_labels(NOISY, np.column_stack([SEPARATE, SEPARATE**2]))
+    assert len(several.reasons) == 3
 
 
 def test_it_reads_as_a_list_of_reasons():
