@@ -59,6 +59,8 @@ def test_the_smaller_class_is_the_one_that_is_looked_at():
     # pi1 = (.05 * .7) / (.05 * .7 + .8 * .3) = 7 / 55, so 1 - (48 / 55) * .8 is touched.
     both = NoiseRates.from_noise_rates(0.2, 0.05, 0.05 * 0.7 + 0.8 * 0.3)
     assert _affected_share(both) == pytest.approx(1 - 48 / 55 * 0.8)
+    mirrored = NoiseRates.from_noise_rates(0.05, 0.2, 1 - both.observed_prevalence)
+    assert _affected_share(mirrored) == pytest.approx(1 - 48 / 55 * 0.8)
 
 
 def test_the_mildest_opinion_counts_be_it_a_model_or_the_mean():
@@ -143,6 +145,7 @@ def test_labels_that_are_all_wrong_leave_no_auc_to_speak_of():
 
     verdict = judge_labels(NOISY, SEPARATE, method=hopeless)
     assert verdict.noise_rates.positive_label_error_rate == 1
+    assert judge_labels(TRUTH, 0.8 * TRUTH, method="confident-counts").clean_auc == 1
     assert verdict.clean_auc == 1
 
 
