@@ -743,7 +743,7 @@ def test_intervals_are_of_the_fit_whatever_happens_to_labels_and_parameters_late
 def test_refits_keep_both_classes_in_doubt():
     trusted = np.zeros(N, dtype=bool)
     trusted[np.flatnonzero(Y)[3:]] = True
-    fitted = model(noise_estimator="confident-counts").fit(X, Y, trusted=trusted)
-    weight = np.arange(N) % 3 + 0.5
-    for fitted in (fitted, model().fit(X, Y, sample_weight=weight)):  # noqa: B020
+    few = model(noise_estimator="confident-counts").fit(X, Y, trusted=trusted)
+    weighted = model().fit(X, Y, sample_weight=np.arange(N) % 3 + 0.5)
+    for fitted in (few, weighted):
         assert fitted.noise_rate_intervals(X, n_resamples=5, random_state=0).n_resamples == 5

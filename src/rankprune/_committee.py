@@ -36,7 +36,7 @@ def _behind(estimator: Any, member: Any) -> Any:
     return member if inner is None else _behind(inner, member)
 
 
-class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Gradient boosting that takes sparse tables too, by their leading components."""
 
     def __init__(self, random_state: Any = None) -> None:

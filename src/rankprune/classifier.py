@@ -31,6 +31,7 @@ from rankprune._fitting import (
 from rankprune.core import (
     NOISE_ESTIMATORS,
     NoiseRates,
+    Verdict,
     correction_weights,
     prune_labels,
 )
@@ -41,6 +42,7 @@ from rankprune.core._inputs import (
     FloatArray,
     Inputs,
     count_true,
+    validate_count,
     validate_level,
     validate_probabilities,
     validate_trusted,
@@ -55,7 +57,6 @@ from rankprune.core._intervals import (
     intervals_from,
     resamples,
     row_intervals,
-    validate_n_resamples,
 )
 from rankprune.core._random import as_generator
 from rankprune.core._registry import (
@@ -258,15 +259,13 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if probabilities is None:
             opinions: FloatArray = self._opinions(folds, weight)
         else:
-            # A copy, so that neither side can change what the other holds.
-            opinions = validate_probabilities(probabilities, len(doubt.counted)).copy()[:, None]
-        scores = opinions.mean(axis=1) if opinions.shape[1] > 1 else opinions[:, 0]
+            opinions = validate_probabilities(probabilities, len(doubt.counted))[:, None]
+        # A new array even of one column, so that nobody can change what the other holds.
+        scores: FloatArray = opinions.mean(axis=1)
         rates = estimated = self._rates(doubt.inputs(scores), known_rates)
-        verdict = None
-        if opinions.shape[1] > 1 and self._no_rate_is_known():
-            verdict = judge(doubt.inputs(scores), list(opinions[doubt.doubted].T))
-            if verdict.level == "clean":
-                rates = rates.with_known(positive=0.0, negative=0.0)
+        verdict = self._verdict(doubt, scores, opinions)
+        if verdict is not None and verdict.level == "clean":
+            rates = rates.with_known(positive=0.0, negative=0.0)
         mask, weights, ranking = self._prune(doubt, scores, rates, folds)
         self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), rates)
 
@@ -346,7 +345,7 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 n_resamples=200 if n_resamples is None else n_resamples,
                 random_state=random_state,
             )
-        n_refits = validate_n_resamples(50 if n_resamples is None else n_resamples)
+        n_refits = validate_count(50 if n_resamples is None else n_resamples, "n_resamples", 50)
         replicates = self._refitted_rates(X, groups, n_refits, random_state)
         return intervals_from(fitted.estimated, replicates, level, OVER_REFITS, fitted.known)
 
@@ -418,8 +417,12 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _is_committee(self) -> bool:
         return isinstance(self.scorer, str)
 
-    def _no_rate_is_known(self) -> bool:
-        return self.positive_noise_rate is None and self.negative_noise_rate is None
+    def _verdict(self, doubt: _Doubt, scores: FloatArray, opinions: FloatArray) -> Verdict | None:
+        """Return what the committee says, None where it was not heard or a rate is known."""
+        known = (self.positive_noise_rate, self.negative_noise_rate)
+        if opinions.shape[1] == 1 or known != (None, None):
+            return None
+        return judge(doubt.inputs(scores), list(opinions[doubt.doubted].T))
 
     def _base(self) -> Any:
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator

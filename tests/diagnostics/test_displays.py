@@ -2,6 +2,7 @@
 
 import sys
 
+import matplotlib
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -10,9 +11,8 @@ from rankprune import flip_labels, out_of_fold_probabilities
 from rankprune.core import make_gaussians
 from rankprune.diagnostics import NoiseRateDisplay, ProbabilityDisplay, SeparabilityDisplay
 
-matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402 (after the backend is chosen)
+from matplotlib import pyplot as plt
 
 X, TRUTH = make_gaussians(600, random_state=0)
 LABELS = flip_labels(TRUTH, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)

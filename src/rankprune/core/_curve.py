@@ -83,10 +83,7 @@ def fit_curve(groups: ScoreGroups, bounds: tuple[float, float]) -> Curve:
     positions = np.asarray(logit(np.clip(groups.mid_ranks(), _TINY, 1 - _TINY)))
     low, high = float(positions[0]), float(positions[-1])
     bins = np.searchsorted(np.linspace(low, high, _N_BINS), positions)
-    starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)
-    mass = np.add.reduceat(groups.rows, starts)
-    place = np.add.reduceat(groups.rows * positions, starts) / mass
-    positives = np.add.reduceat(groups.positives, starts)
+    mass, positives, place = groups.in_bins(bins, positions)
     total = float(mass.sum())
     observed = float(positives.sum()) / total
 

@@ -38,6 +38,15 @@ class ScoreGroups:
         rows = self.rows
         return np.asarray((np.cumsum(rows) - rows / 2) / rows.sum())
 
+    def in_bins(
+        self, bins: NDArray[np.intp], values: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rows, the positive ones and the mean value of each bin that is used."""
+        starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)
+        rows = np.add.reduceat(self.rows, starts)
+        means = np.add.reduceat(self.rows * values, starts) / rows
+        return rows, np.add.reduceat(self.positives, starts), means
+
 
 def group_scores(
     is_positive: BoolArray, probabilities: FloatArray, rows: NDArray[np.float64]

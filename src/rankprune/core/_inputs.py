@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -214,6 +214,15 @@ def validate_share(value: Any, name: str) -> float:
             f"{name} must lie strictly between 0 and 1, got 0. Both classes must be present."
         )
     return share
+
+
+def validate_count(value: Any, name: str, example: int) -> int:
+    """Return a whole number of at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{name} must be a whole number of at least 1, got {value!r}. Pass e.g. {example}."
+        )
+    return int(value)
 
 
 def validate_level(value: Any) -> float:

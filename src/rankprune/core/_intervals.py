@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._informative import are_counts
-from rankprune.core._inputs import BoolArray, Inputs, validate_inputs, validate_level
+from rankprune.core._inputs import (
+    BoolArray,
+    Inputs,
+    validate_count,
+    validate_inputs,
+    validate_level,
+)
 from rankprune.core._noise_rates import NoiseRates, possible_noise_rates
 from rankprune.core._random import RandomState, as_generator
 from rankprune.core._registry import (
@@ -186,7 +191,10 @@ def row_replicates(
     order = np.argsort(inputs.probabilities, kind="stable")
     weight = None if inputs.sample_weight is None else inputs.sample_weight[order]
     inputs = Inputs(inputs.is_positive[order], inputs.probabilities[order], weight)
-    n_resamples, generator = validate_n_resamples(n_resamples), as_generator(random_state)
+    n_resamples, generator = (
+        validate_count(n_resamples, "n_resamples", 200),
+        as_generator(random_state),
+    )
     draws = resamples(inputs.is_positive, weight, n_resamples, generator)
     in_counts = weight is None or are_counts(weight)
     return [estimate_drawn(estimator, inputs, times, in_counts=in_counts) for times in draws]
@@ -312,12 +320,3 @@ def resampled_rates(
         observed,
     )
     return NoiseRates.from_noise_rates(possible[0], possible[1], observed)
-
-
-def validate_n_resamples(value: Any) -> int:
-    """Return how often to draw rows again."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(
-            f"n_resamples must be a whole number of at least 1, got {value!r}. Pass e.g. 200."
-        )
-    return int(value)

@@ -6,14 +6,13 @@ Rank Pruning ranks, so it needs no calibration; the thresholds of confident coun
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._groups import group_scores
-from rankprune.core._inputs import Inputs, validate_inputs, validate_level
+from rankprune.core._inputs import Inputs, validate_count, validate_inputs, validate_level
 from rankprune.core._shares import row_weights, share_band
 
 
@@ -67,12 +66,11 @@ def calibration(
     >>> round(calibration([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], n_bins=2).error, 3)
     0.1
     """
-    if not isinstance(n_bins, Integral) or isinstance(n_bins, bool) or n_bins < 1:
-        raise ValueError(f"n_bins must be a whole number of at least 1, got {n_bins!r}. Pass 10.")
+    n_bins = validate_count(n_bins, "n_bins", 10)
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
-    return calibrate(inputs, int(n_bins), validate_level(level))
+    return calibrate(inputs, n_bins, validate_level(level))
 
 
 def calibrate(inputs: Inputs, n_bins: int, level: float) -> Calibration:
@@ -80,10 +78,7 @@ def calibrate(inputs: Inputs, n_bins: int, level: float) -> Calibration:
     rows = row_weights(inputs.is_positive, inputs.sample_weight)
     groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
     bins = np.minimum((groups.mid_ranks() * n_bins).astype(np.intp), n_bins - 1)
-    starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)
-    size = np.add.reduceat(groups.rows, starts)
-    positive = np.add.reduceat(groups.positives, starts)
-    predicted = np.add.reduceat(groups.rows * groups.scores, starts) / size
+    size, positive, predicted = groups.in_bins(bins, groups.scores)
     low, high = share_band(positive, size, level)
     share = positive / size
     error = float(np.average(np.abs(predicted - share), weights=size))

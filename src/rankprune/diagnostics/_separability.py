@@ -8,14 +8,13 @@ where rows of the other class come in (the paper's own test, in its discussion).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._groups import group_scores
-from rankprune.core._inputs import validate_inputs, validate_level
+from rankprune.core._inputs import validate_count, validate_inputs, validate_level
 from rankprune.core._shares import row_weights, share_band
 
 # The ends that are compared: the surest quarter of a class, and what follows up to this share.
@@ -91,10 +90,7 @@ def separability_curve(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
     validate_level(level)
-    if not isinstance(n_points, Integral) or isinstance(n_points, bool) or n_points < 1:
-        raise ValueError(
-            f"n_points must be a whole number of at least 1, got {n_points!r}. Pass e.g. 200."
-        )
+    n_points = validate_count(n_points, "n_points", 200)
     rows = row_weights(inputs.is_positive, inputs.sample_weight)
     groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
     return SeparabilityCurve(
@@ -115,7 +111,7 @@ def _side(
     beyond, other = np.cumsum(rows), np.cumsum(other)
     n_class = beyond[-1] - other[-1]
     flat = _is_flat(beyond, other, n_class)
-    grid = np.geomspace(beyond[0], beyond[-1], int(n_points))
+    grid = np.geomspace(beyond[0], beyond[-1], n_points)
     shown = np.unique(np.minimum(np.searchsorted(beyond, grid), len(beyond) - 1))
     beyond, other = beyond[shown], other[shown]
     low, high = share_band(other, beyond, level)

@@ -29,7 +29,7 @@ def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Written beside and renamed, so that an interruption never leaves half a file.
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-        np.savez(part, **arrays)  # type: ignore[arg-type]
+        np.savez(part, **arrays)  # type: ignore[arg-type]  # names are taken for flags
     Path(part.name).replace(path)
     return arrays
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.core import NOISE_ESTIMATORS, NoiseRates, judge_labels
+from rankprune.core._informative import auc
 from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import OVER_ROWS, intervals_from, row_replicates
 from rankprune.experiments._bank import MODELS, Problem, Scored, Split, scored, slug
@@ -16,6 +17,12 @@ from rankprune.experiments._cache import cached
 ESTIMATORS = ("confident-counts", "tight", "curve", "cleanlab")
 SCORERS = ("own scores", "committee")
 VERDICTS = ("clean", "noise found", "cannot tell")
+RATE_NAMES = (
+    "positive_noise_rate",
+    "negative_noise_rate",
+    "positive_label_error_rate",
+    "negative_label_error_rate",
+)
 CONFIDENCE = (0.5, 0.8, 0.95)
 # Intervals are measured for one model and the committee: each takes as many estimates as this.
 INTERVAL_MODEL = "logistic"
@@ -59,14 +66,7 @@ def true_rates(truth: NDArray[np.bool_], labels: NDArray[np.bool_]) -> Rates:
 
 def four_rates(rates: NoiseRates) -> Rates:
     """Return rho1, rho0, pi1 and pi0."""
-    return np.array(
-        [
-            rates.positive_noise_rate,
-            rates.negative_noise_rate,
-            rates.positive_label_error_rate,
-            rates.negative_label_error_rate,
-        ]
-    )
+    return np.array([getattr(rates, name) for name in RATE_NAMES])
 
 
 def estimate(name: str, labels: NDArray[np.bool_], probabilities: NDArray[np.float64]) -> Rates:
@@ -91,7 +91,7 @@ def findings(problem: Problem, split: Split, level: tuple[float, float]) -> Find
         verdicts = np.empty(len(MODELS), int)
         for row, model in enumerate(MODELS):
             for column, probabilities in enumerate((scores.of(model), scores.committee(model))):
-                aucs[row, column] = judge_labels(scores.labels, probabilities).auc
+                aucs[row, column] = auc(scores.labels, probabilities)
                 for place, name in enumerate(ESTIMATORS):
                     rates[row, column, place] = estimate(name, scores.labels, probabilities)
             verdict = judge_labels(scores.labels, scores.members(model))
@@ -127,16 +127,9 @@ def _coverage(
     rows = []
     for confidence in CONFIDENCE:
         found = dict(intervals_from(rates, replicates, confidence, OVER_ROWS).items())
-        held = [found[name].low <= rate <= found[name].high for name, rate in _named(truth)]
+        held = [
+            found[name].low <= rate <= found[name].high
+            for name, rate in zip(RATE_NAMES, truth, strict=True)
+        ]
         rows.append(held)
     return np.array(rows)
-
-
-def _named(rates: Rates) -> list[tuple[str, float]]:
-    names = (
-        "positive_noise_rate",
-        "negative_noise_rate",
-        "positive_label_error_rate",
-        "negative_label_error_rate",
-    )
-    return list(zip(names, rates.tolist(), strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -71,10 +70,7 @@ def _measure_all(
     fit: Callable[..., Fitted], problem: Problem, split: Split, level: tuple[float, float]
 ) -> dict[str, NDArray[Any]]:
     scores = scored(problem, split, level)
-    with warnings.catch_warnings():
-        # Weak models on noisy labels are the point here, not news.
-        warnings.simplefilter("ignore")
-        rows = [_measure(fit(split, scores, model), split) for model in FINAL_MODELS]
+    rows = [_measure(fit(split, scores, model), split) for model in FINAL_MODELS]
     return {"table": np.array(rows)}
 
 
