@@ -4,6 +4,12 @@ from rankprune.core._intervals import Interval, NoiseRateIntervals, noise_rate_i
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates
 from rankprune.core._pruning import Pruning, Suspects, prune_labels, rank_suspects
 from rankprune.core._registry import NOISE_ESTIMATORS, estimate_noise_rates
+from rankprune.core._reweighting import (
+    importance_weights,
+    label_dependent_weights,
+    unbiased_loss_weights,
+    unlabeled_weights,
+)
 from rankprune.core._simulation import (
     add_uniform_rows,
     flip_labels,
@@ -39,11 +45,15 @@ __all__ = [
     "flip_labels",
     "gaussian_posterior",
     "ideal_thresholds",
+    "importance_weights",
     "judge_labels",
+    "label_dependent_weights",
     "make_gaussians",
     "noise_rate_intervals",
     "perfect_probabilities",
     "prune_labels",
     "rank_suspects",
     "robustness_conditions",
+    "unbiased_loss_weights",
+    "unlabeled_weights",
 ]

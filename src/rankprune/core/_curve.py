@@ -17,9 +17,9 @@ from scipy.special import expit, logit
 
 from rankprune.core._groups import ScoreGroups, group_scores
 from rankprune.core._inputs import BoolArray, FloatArray
-from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._noise_rates import NoiseRates, rates_of_rows
 from rankprune.core._shares import row_weights
-from rankprune.core._tight import Evidence, rates_of_rows, smallest_shares
+from rankprune.core._tight import Evidence, smallest_shares
 
 # Bounds are a check on the curve here, so they may be looser and need more support.
 _LOOSE = Evidence(support=0.2, level=0.2)

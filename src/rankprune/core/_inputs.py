@@ -216,6 +216,16 @@ def validate_share(value: Any, name: str) -> float:
     return share
 
 
+def validate_label_frequency(value: Any) -> float:
+    """Return the share of positives that are labeled as a float in (0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 1:
+        raise ValueError(
+            f"label_frequency must lie in (0, 1], got {value!r}. It is the share of the positives "
+            "that are labeled, 1 - positive_noise_rate."
+        )
+    return float(value)
+
+
 def validate_count(value: Any, name: str, example: int) -> int:
     """Return a whole number of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:

@@ -9,7 +9,10 @@ import html
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from rankprune.core._inputs import validate_rate, validate_share
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.core._inputs import BoolArray, validate_rate, validate_share
 
 # Rounding may carry a share this far beyond its range; more than that is a contradiction.
 _ROUNDING = 1e-12
@@ -336,6 +339,26 @@ def validate_noise_rates(noise_rates: Any) -> None:
             f"noise_rates must be NoiseRates, got {type(noise_rates).__name__}. Pass what "
             "estimate_noise_rates returns, or NoiseRates.from_noise_rates(...)."
         )
+
+
+def rates_of_rows(
+    positive: float,
+    negative: float,
+    labels: BoolArray,
+    sample_weight: NDArray[np.float64] | None,
+) -> NoiseRates:
+    """Return the possible rates of these rows nearest to the two, with the mass of each class."""
+    is_positive = labels.view(bool)
+    weight = np.ones(len(is_positive)) if sample_weight is None else sample_weight
+    n_positive, n_negative = float(weight[is_positive].sum()), float(weight[~is_positive].sum())
+    observed = n_positive / (n_positive + n_negative)
+    positive, negative, clipped = possible_noise_rates(positive, negative, observed)
+    return replace(
+        NoiseRates.from_noise_rates(positive, negative, observed),
+        n_positive=n_positive,
+        n_negative=n_negative,
+        clipped=clipped,
+    )
 
 
 def possible_noise_rates(

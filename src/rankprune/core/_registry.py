@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike
 
 from rankprune.core._confident_counts import confident_counts
 from rankprune.core._curve import curve
+from rankprune.core._elkan_noto import elkan_noto, elkan_noto_e2, elkan_noto_e3
 from rankprune.core._informative import is_informative
 from rankprune.core._inputs import Inputs, count_true, validate_inputs
+from rankprune.core._min_probability import min_probability
 from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._scott import scott, scott_2015
 from rankprune.core._tight import tight
 from rankprune.exceptions import (
     NoiseRatesClippedWarning,
@@ -30,6 +33,12 @@ NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
     "confident-counts": confident_counts,
     "tight": tight,
     "curve": curve,
+    "scott": scott,
+    "scott-2015": scott_2015,
+    "min-probability": min_probability,
+    "elkan-noto": elkan_noto,
+    "elkan-noto-e2": elkan_noto_e2,
+    "elkan-noto-e3": elkan_noto_e3,
 }
 
 
@@ -59,7 +68,12 @@ def estimate_noise_rates(
         with the smallest upper confidence bound of the noise, which overlap inflates less, but
         which misses noise that crowds where the classes meet; ``"curve"`` fits a sigmoid between
         two plateaus to the share of positive labels along the ranking and takes, per side, the
-        smaller of its plateau and such a bound. A callable takes
+        smaller of its plateau and such a bound. ``"scott"`` and ``"scott-2015"`` take the largest
+        share of one label's rows that the other's could hide (Scott et al. 2013, Scott 2015), the
+        latter with a closer bound; ``"min-probability"`` takes the smallest and the largest
+        probability (Liu and Tao 2016). ``"elkan-noto"``, ``"elkan-noto-e2"`` and
+        ``"elkan-noto-e3"`` are for positive and unlabeled rows: they take every positive label to
+        be right (Elkan and Noto 2008). A callable takes
         ``(labels, probabilities, *, sample_weight=None)`` with labels 0 and 1 (1 is positive) and
         returns `NoiseRates`.
     sample_weight : array-like of shape (n_rows,), default=None

@@ -8,14 +8,14 @@ accounted for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.core._groups import ScoreGroups, group_scores
 from rankprune.core._inputs import BoolArray, FloatArray
-from rankprune.core._noise_rates import NoiseRates, possible_noise_rates
+from rankprune.core._noise_rates import NoiseRates, rates_of_rows
 from rankprune.core._shares import row_weights, upper_bound
 
 # Rows that must lie beyond a threshold, however small the class.
@@ -54,26 +54,6 @@ def tight(
     groups = group_scores(labels.view(bool), probabilities, rows)
     positive, negative = smallest_shares(groups, _STRICT)
     return rates_of_rows(positive, negative, labels, sample_weight)
-
-
-def rates_of_rows(
-    positive: float,
-    negative: float,
-    labels: BoolArray,
-    sample_weight: NDArray[np.float64] | None,
-) -> NoiseRates:
-    """Return the possible rates nearest to these two, with the mass of each class."""
-    is_positive = labels.view(bool)
-    weight = np.ones(len(is_positive)) if sample_weight is None else sample_weight
-    n_positive, n_negative = float(weight[is_positive].sum()), float(weight[~is_positive].sum())
-    observed = n_positive / (n_positive + n_negative)
-    # Neither rate exceeds the share of the other label among all rows, so nothing is clipped.
-    positive, negative, _ = possible_noise_rates(positive, negative, observed)
-    return replace(
-        NoiseRates.from_noise_rates(positive, negative, observed),
-        n_positive=n_positive,
-        n_negative=n_negative,
-    )
 
 
 def smallest_shares(groups: ScoreGroups, evidence: Evidence) -> tuple[float, float]:
