@@ -192,7 +192,7 @@ def test_a_callable_gets_zeros_and_ones_and_its_rates_are_used():
 
 
 def test_an_unknown_method_and_a_wrong_callable_are_refused():
-    with pytest.raises(ValueError, match=r"one of \['confident-counts', 'curve', 'tight'\] or"):
+    with pytest.raises(ValueError, match=r"one of \['confident-counts', 'curve', .*'tight'\] or"):
         estimate_noise_rates([0, 1], [0.1, 0.2], method="magic")
     with pytest.raises(ValueError, match=r"method must be one of .* got \[1\]"):
         estimate_noise_rates([0, 1], [0.1, 0.2], method=[1])
