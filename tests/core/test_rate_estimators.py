@@ -142,9 +142,9 @@ class TestProperties:
 def test_scott_bounds_come_down_to_the_truth_as_rows_grow():
     found = []
     for n in (500, 50_000):
-        X, y = make_gaussians(n_positive=n, n_negative=n, separation=6, random_state=0)
+        X, y = make_gaussians(2 * n, prevalence=0.5, random_state=0)
         s = flip_labels(y, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
-        g = 0.6 * gaussian_posterior(X, separation=6) + 0.1
+        g = 0.6 * gaussian_posterior(X, prevalence=0.5) + 0.1
         found.append(estimate_noise_rates(s, g, method="scott-2015"))
     few, many = found
     assert 0.3 < many.positive_noise_rate < few.positive_noise_rate
