@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_regressor
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import _safe_indexing, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from rankprune._committee import committee_members
 from rankprune._fitting import (
     RandomState,
     accepts_sample_weight,
-    copy_input_tags,
     draw_seed,
-    fit_weighted,
-    fresh_clone,
     private_random_state,
     warn_if_weights_are_lost,
 )
-from rankprune.core import (
-    NOISE_ESTIMATORS,
-    NoiseRates,
-    Verdict,
-    correction_weights,
-    prune_labels,
-)
+from rankprune._learners import Doubt, RateBasedClassifier, Scored, Weights
+from rankprune.core import NoiseRates, correction_weights, prune_labels
 from rankprune.core._informative import are_counts
 from rankprune.core._inputs import (
     BinaryLabels,
     BoolArray,
     FloatArray,
-    Inputs,
     count_true,
     validate_count,
     validate_level,
-    validate_probabilities,
-    validate_trusted,
-    validate_weighted_labels,
 )
 from rankprune.core._intervals import (
     OVER_REFITS,
@@ -59,36 +41,12 @@ from rankprune.core._intervals import (
     row_intervals,
 )
 from rankprune.core._random import as_generator
-from rankprune.core._registry import (
-    DEFAULT_ESTIMATOR,
-    estimate_unknown_rates,
-    find_noise_estimator,
-    warn_if_uninformative,
-)
-from rankprune.core._verdict import judge
+from rankprune.core._registry import DEFAULT_ESTIMATOR, find_noise_estimator
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
-from rankprune.probabilities import (
-    NO_EFFECT,
-    Folds,
-    are_fractions,
-    check_predicts_probabilities,
-    check_rows,
-    labels_to_fit,
-    make_splits,
-)
-
-_log = logging.getLogger("rankprune")
+from rankprune.probabilities import NO_EFFECT, Folds, check_rows, make_splits
 
 
-def _estimator_has(method: str) -> Callable[[Any], bool]:
-    def check(self: RankPruningClassifier) -> bool:
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self._base(), method)
-        return True
-
-    return check
-
-
-class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class RankPruningClassifier(RateBasedClassifier):
     """Learn from binary labels of which some are wrong, by Rank Pruning.
 
     Estimates how many labels of each class are wrong, drops that many of the least believable
@@ -173,11 +131,8 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
-        "noise_estimator": [StrOptions(set(NOISE_ESTIMATORS)), callable],
+        **RateBasedClassifier._parameter_constraints,
         "rounds": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -195,17 +150,19 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.scorer = scorer
-        self.pos_label = pos_label
-        self.positive_noise_rate = positive_noise_rate
-        self.negative_noise_rate = negative_noise_rate
-        self.noise_estimator = noise_estimator
+        super().__init__(
+            estimator,
+            scorer=scorer,
+            pos_label=pos_label,
+            positive_noise_rate=positive_noise_rate,
+            negative_noise_rate=negative_noise_rate,
+            noise_estimator=noise_estimator,
+            cv=cv,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.rounds = rounds
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self,
@@ -242,58 +199,31 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         RankPruningClassifier
             The object itself.
         """
-        self._forget()
-        self._validate_params()
-        self._refuse_regressor()
-        y = _one_column(y)
-        X, groups = check_rows(X, y, groups)
-        labels, weight = validate_weighted_labels(
-            y, sample_weight, pos_label=self.pos_label, name="y"
-        )
-        doubt = _rows_in_doubt(labels.is_positive, weight, trusted)
-        known_rates = self._known_rates(doubt)
-
+        table = self._read(X, y, sample_weight, groups, trusted)
         generator = private_random_state(self.random_state)
-        is_scored = probabilities is None or self.rounds > 1
-        folds = self._folds(X, labels, groups, weight, generator, is_scored)
-        if probabilities is None:
-            opinions: FloatArray = self._opinions(folds, weight)
-        else:
-            opinions = validate_probabilities(probabilities, len(doubt.counted))[:, None]
-        # A new array even of one column, so that nobody can change what the other holds.
-        scores: FloatArray = opinions.mean(axis=1)
-        rates = estimated = self._rates(doubt.inputs(scores), known_rates)
-        verdict = self._verdict(doubt, scores, opinions)
-        if verdict is not None and verdict.level == "clean":
-            rates = rates.with_known(positive=0.0, negative=0.0)
-        mask, weights, ranking = self._prune(doubt, scores, rates, folds)
-        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), rates)
-
-        estimator = fresh_clone(self._base(), draw_seed(generator))
-        rows = np.flatnonzero(doubt.counted & ~mask)
-        weights = None if weights is None else weights[rows]
-        warn_if_weights_are_lost(estimator, weights, "the balance of the classes is not corrected")
-        # Where nothing is left out, nothing needs copying.
-        kept_X = X if len(rows) == len(mask) else _safe_indexing(X, rows)
-        self.estimator_ = fit_weighted(estimator, kept_X, labels_to_fit(labels)[rows], weights)
-        self.classes_ = labels.classes
-        self.noise_rates_ = rates
+        scored = self._score(table, probabilities, generator, folds_anyway=self.rounds > 1)
+        mask, weights, ranking = self._prune(table.doubt, scored)
+        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), scored.rates)
+        rows = np.flatnonzero(table.doubt.counted & ~mask)
+        self._fit_estimator(
+            table,
+            rows,
+            table.labels.is_positive[rows],
+            None if weights is None else weights[rows],
+            generator,
+            "the balance of the classes is not corrected",
+        )
+        self._keep_scores(scored)
         self.prune_mask_ = mask
+        self.ranking_probabilities_ = ranking
         self._fitted_ = _Fitted(
             # Copies, since these may be views of the caller's own labels.
-            replace(labels, is_positive=labels.is_positive.copy()),
-            replace(doubt, is_positive=doubt.is_positive.copy()),
-            estimated,
-            (self.positive_noise_rate, self.negative_noise_rate),
+            replace(table.labels, is_positive=table.labels.is_positive.copy()),
+            replace(table.doubt, is_positive=table.doubt.is_positive.copy()),
+            scored.estimated,
+            self._known(),
             self.noise_estimator,
         )
-        if verdict is not None:
-            self.verdict_ = verdict
-        self.probabilities_ = scores
-        self.ranking_probabilities_ = ranking
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
         return self
 
     def noise_rate_intervals(
@@ -349,35 +279,6 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         replicates = self._refitted_rates(X, groups, n_refits, random_state)
         return intervals_from(fitted.estimated, replicates, level, OVER_REFITS, fitted.known)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each row that correct labels would have taught."""
-        check_is_fitted(self)
-        predicted = np.asarray(self.estimator_.predict(X))
-        return self.classes_[predicted] if are_fractions(self.classes_) else predicted
-
-    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Return the probability of each class, in the order of ``classes_``."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(X))
-
-    @available_if(_estimator_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Return the logarithm of the probability of each class."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_log_proba(X))
-
-    @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Return the score of each row, above 0 for ``classes_[1]``."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = copy_input_tags(super().__sklearn_tags__(), self._base())
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _refitted_rates(
         self, X: Any, groups: Any, n_refits: int, random_state: RandomState
     ) -> list[NoiseRates]:
@@ -414,100 +315,10 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return replicates
 
-    def _is_committee(self) -> bool:
-        return isinstance(self.scorer, str)
-
-    def _verdict(self, doubt: _Doubt, scores: FloatArray, opinions: FloatArray) -> Verdict | None:
-        """Return what the committee says, None where it was not heard or a rate is known."""
-        known = (self.positive_noise_rate, self.negative_noise_rate)
-        if opinions.shape[1] == 1 or known != (None, None):
-            return None
-        return judge(doubt.inputs(scores), list(opinions[doubt.doubted].T))
-
-    def _base(self) -> Any:
-        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
-
-    def _forget(self) -> None:
-        # A fit that fails leaves no model behind, not even that of an earlier fit.
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-
-    def _refuse_regressor(self) -> None:
-        if is_regressor(self._base()):
-            raise ValueError(
-                f"estimator must be a classifier, got {self.estimator!r}. Pass one that predicts "
-                "labels, e.g. LogisticRegression()."
-            )
-
-    def _log(self, message: str, *values: Any) -> None:
-        _log.log(logging.INFO if self.verbose else logging.DEBUG, message, *values)
-
-    def _known_rates(self, doubt: _Doubt) -> NoiseRates | None:
-        """Return the rates where both are known, after refusing known ones that cannot be."""
-        known = (self.positive_noise_rate, self.negative_noise_rate)
-        mass = np.ones(len(doubt.counted)) if doubt.weight is None else doubt.weight
-        n_positive = float(mass[doubt.doubted & doubt.is_positive].sum())
-        n_negative = float(mass[doubt.doubted & ~doubt.is_positive].sum())
-        positive, negative = (0.0 if rate is None else rate for rate in known)
-        observed = n_positive / (n_positive + n_negative)
-        rates = NoiseRates.from_noise_rates(positive, negative, observed)
-        if None in known:
-            return None
-        return replace(rates, n_positive=n_positive, n_negative=n_negative)
-
-    def _folds(
-        self,
-        X: Any,
-        labels: BinaryLabels,
-        groups: Any,
-        weight: NDArray[np.float64] | None,
-        generator: np.random.RandomState,
-        is_scored: bool,
-    ) -> Folds:
-        """Return who scores which rows; nobody where no round needs it."""
-        scorers = self._scorers()
-        if not is_scored:
-            return Folds(scorers, X, labels, [], self.n_jobs, seed=0)
-        check_predicts_probabilities(
-            scorers[0], "scorer" if self._has_own_scorer() else "estimator"
-        )
-        if self._has_own_scorer():  # the estimator itself is asked at its final fit
-            warn_if_weights_are_lost(scorers[0], weight, NO_EFFECT)
-        splits = make_splits(self.cv, X, labels, groups, weight, draw_seed(generator))
-        self._log("scoring %d rows in %d folds", len(labels.is_positive), len(splits))
-        return Folds(scorers, X, labels, splits, self.n_jobs, draw_seed(generator))
-
-    def _has_own_scorer(self) -> bool:
-        return self.scorer is not None and not self._is_committee()
-
-    def _scorers(self) -> tuple[Any, ...]:
-        if not self._is_committee():
-            return (self.scorer if self._has_own_scorer() else self._base(),)
-        if self.scorer != "committee":
-            raise ValueError(
-                'scorer must be a classifier, "committee" or None, got '
-                f"{self.scorer!r}. Pass a classifier that has predict_proba."
-            )
-        return committee_members(self._base())
-
-    def _opinions(self, folds: Folds, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return the probabilities of every scorer, a column each."""
-        try:
-            return folds.score_each(weight)
-        except (TypeError, ValueError) as error:
-            if self._is_committee():
-                error.add_note(
-                    'scorer="committee" fits a forest and boosting to what the estimator gets, or '
-                    "to what the steps before the last one of its Pipeline make of it: that must "
-                    "be numbers. Put the preprocessing into a Pipeline."
-                )
-            raise
-
-    def _prune(
-        self, doubt: _Doubt, scores: FloatArray, rates: NoiseRates, folds: Folds
-    ) -> tuple[BoolArray, NDArray[np.float64] | None, FloatArray]:
+    def _prune(self, doubt: Doubt, scored: Scored) -> tuple[BoolArray, Weights, FloatArray]:
         """Return what the last round prunes, the weights of all rows, and its ranking."""
-        mask, weights = doubt.prune(scores, rates)
+        folds, scores, rates = scored.folds, scored.scores, scored.rates
+        mask, weights = _pruned(doubt, scores, rates)
         for turn in range(1, self.rounds):
             keep = doubt.counted & ~mask
             if not mask.any():
@@ -523,19 +334,8 @@ class RankPruningClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 warn_if_weights_are_lost(self.scorer, weights, NO_EFFECT)
             self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
             scores = folds.score(weights, keep)
-            mask, weights = doubt.prune(scores, rates)
+            mask, weights = _pruned(doubt, scores, rates)
         return mask, weights, scores
-
-    def _rates(self, inputs: Inputs, known_rates: NoiseRates | None) -> NoiseRates:
-        if known_rates is not None:
-            warn_if_uninformative(inputs, known_rates)
-            return known_rates
-        return estimate_unknown_rates(
-            inputs,
-            self.noise_estimator,
-            positive=self.positive_noise_rate,
-            negative=self.negative_noise_rate,
-        )
 
 
 @dataclass(frozen=True)
@@ -543,61 +343,24 @@ class _Fitted:
     """What a fit saw and was told, for intervals that are asked for later."""
 
     labels: BinaryLabels
-    doubt: _Doubt
+    doubt: Doubt
     estimated: NoiseRates
     known: KnownRates
     noise_estimator: str | Callable[..., NoiseRates]
 
 
-@dataclass(frozen=True)
-class _Doubt:
-    """Which rows count and which of these are in doubt; the others are settled or weigh nothing."""
-
-    is_positive: BoolArray
-    weight: NDArray[np.float64] | None
-    counted: BoolArray
-    doubted: BoolArray
-
-    def inputs(self, scores: FloatArray) -> Inputs:
-        """Return what the noise rates are estimated from."""
-        weight = None if self.weight is None else self.weight[self.doubted]
-        return Inputs(self.is_positive[self.doubted], scores[self.doubted], weight)
-
-    def prune(
-        self, scores: FloatArray, rates: NoiseRates
-    ) -> tuple[BoolArray, NDArray[np.float64] | None]:
-        """Return which rows are dropped and the weight of every row, None where all weigh 1."""
-        inputs = self.inputs(scores)
-        pruning = prune_labels(
-            inputs.is_positive, inputs.probabilities, rates, sample_weight=inputs.sample_weight
-        )
-        mask = np.zeros(len(self.counted), dtype=bool)
-        mask[self.doubted] = pruning.mask
-        correction = correction_weights(inputs.is_positive, rates)
-        if self.weight is None and (correction == 1).all():
-            return mask, None
-        weights = np.ones(len(mask)) if self.weight is None else self.weight.copy()
-        left = 1.0 if pruning.sample_weight is None else pruning.sample_weight
-        weights[self.doubted] = left * correction
-        return mask, weights
-
-
-def _rows_in_doubt(
-    is_positive: BoolArray, weight: NDArray[np.float64] | None, trusted: ArrayLike | None
-) -> _Doubt:
-    n_rows = len(is_positive)
-    counted = np.ones(n_rows, dtype=bool) if weight is None else weight > 0
-    is_trusted = validate_trusted(trusted, n_rows)
-    doubted = counted & ~is_trusted
-    if is_trusted.any() and len(np.unique(is_positive[doubted])) < 2:
-        raise ValueError(
-            "trusted must leave rows of both classes whose labels are in doubt; "
-            f"{count_true(doubted)} rows of weight above 0 are left. With every label settled "
-            "there is nothing to estimate: fit the estimator itself."
-        )
-    return _Doubt(is_positive, weight, counted, doubted)
-
-
-def _one_column(y: Any) -> Any:
-    """Return labels given as a column as scikit-learn would: flat, with its warning."""
-    return column_or_1d(y, warn=True) if np.asarray(y).shape[1:] == (1,) else y
+def _pruned(doubt: Doubt, scores: FloatArray, rates: NoiseRates) -> tuple[BoolArray, Weights]:
+    """Return which rows are dropped and the weight of every row, None where all weigh 1."""
+    inputs = doubt.inputs(scores)
+    pruning = prune_labels(
+        inputs.is_positive, inputs.probabilities, rates, sample_weight=inputs.sample_weight
+    )
+    mask = np.zeros(len(doubt.counted), dtype=bool)
+    mask[doubt.doubted] = pruning.mask
+    correction = correction_weights(inputs.is_positive, rates)
+    if doubt.weight is None and (correction == 1).all():
+        return mask, None
+    weights = np.ones(len(mask)) if doubt.weight is None else doubt.weight.copy()
+    left = 1.0 if pruning.sample_weight is None else pruning.sample_weight
+    weights[doubt.doubted] = left * correction
+    return mask, weights

@@ -139,17 +139,20 @@ class TestProperties:
         assert one.negative_noise_rate == pytest.approx(two.positive_noise_rate, abs=1e-6)
 
 
-def test_scott_bounds_come_down_to_the_truth_as_rows_grow():
+def test_scott_comes_down_to_the_truth_as_rows_grow():
     found = []
     for n in (500, 50_000):
         X, y = make_gaussians(2 * n, prevalence=0.5, random_state=0)
         s = flip_labels(y, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
         g = 0.6 * gaussian_posterior(X, prevalence=0.5) + 0.1
-        found.append(estimate_noise_rates(s, g, method="scott-2015"))
+        found.append(estimate_noise_rates(s, g, method="scott"))
+        closer = estimate_noise_rates(s, g, method="scott-2015")
+        assert closer.positive_noise_rate < found[-1].positive_noise_rate
     few, many = found
     assert 0.3 < many.positive_noise_rate < few.positive_noise_rate
     assert many.positive_noise_rate == pytest.approx(0.3, abs=0.02)
     assert many.negative_noise_rate == pytest.approx(0.1, abs=0.02)
+    assert closer.positive_noise_rate == pytest.approx(0.3, abs=0.005)
 
 
 def test_without_any_probability_the_rates_are_as_far_as_the_labels_allow():
