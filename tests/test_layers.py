@@ -17,6 +17,7 @@ LAYERS = {
     "metrics": 1,
     "_learners": 3,
     "classifier": 4,
+    "methods": 4,
     "diagnostics": 5,
     "experiments": 6,
     "demo": 7,

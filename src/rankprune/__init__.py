@@ -37,7 +37,7 @@ _HOMES = {
     "out_of_fold_probabilities": "rankprune.probabilities",
 }
 
-_MODULES = ("core", "diagnostics", "exceptions", "metrics")
+_MODULES = ("core", "diagnostics", "exceptions", "methods", "metrics")
 
 
 def __getattr__(name: str) -> Any:

@@ -88,6 +88,16 @@ def warn_if_weights_are_lost(
         )
 
 
+def refuse_without_weights(estimator: Any, method: str) -> None:
+    """Refuse an estimator without weights where they are all that a method does."""
+    if not accepts_sample_weight(estimator):
+        raise ValueError(
+            f"estimator must take sample_weight in fit, since {method} works by weights alone; "
+            f"{estimator!r} takes none. Use one that does, e.g. LogisticRegression(), or "
+            "RankPruningClassifier, which prunes."
+        )
+
+
 def fit_weighted(estimator: Any, X: Any, y: Any, sample_weight: NDArray[np.float64] | None) -> Any:
     """Fit an estimator of our own with weights where it takes them, and return it."""
     if sample_weight is None or not accepts_sample_weight(estimator):

@@ -155,7 +155,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             delattr(self, name)
         self._validate_params()
         base = self._base()
-        if is_regressor(base):
+        if base is not None and is_regressor(base):
             raise ValueError(
                 f"estimator must be a classifier, got {base!r}. Pass one that predicts labels, "
                 "e.g. LogisticRegression()."

@@ -25,6 +25,10 @@ class SampleWeightIgnoredWarning(RankPruneWarning):
     """The base estimator takes no ``sample_weight``, so it was fitted without."""
 
 
+class AssumptionWarning(RankPruneWarning):
+    """The rows look as if they broke what a method takes for granted."""
+
+
 def warn_caller(message: str, category: type[RankPruneWarning]) -> None:
     """Warn, pointing at the line outside this package that led here."""
     frame, level = sys._getframe(1), 1

@@ -1,0 +1,272 @@
+"""What the methods for positive and unlabeled rows share: their assumption, their criterion.
+
+The positive label means labeled; the other one means that nobody looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankprune._learners import BinaryClassifier, Table, Weights
+from rankprune.core import NoiseRates
+from rankprune.core._inputs import BoolArray, FloatArray, Inputs, validate_weighted_labels
+from rankprune.core._registry import (
+    DEFAULT_ESTIMATOR,
+    find_noise_estimator,
+    uninformative_reason,
+)
+from rankprune.exceptions import AssumptionWarning, warn_caller
+from rankprune.probabilities import Split
+
+# Estimates of a share of wrong labels below this are within the error that overlap causes.
+_LOOKS_WRONG = 0.15
+# The slope of probabilities along standardised scores lies between exp of minus this and of this.
+_MAX_LOG_SLOPE = 5.0
+
+
+class PUClassifier(BinaryClassifier):
+    """One that learns from labeled positives and unlabeled rows, and gives P(positive)."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more probable label of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        return in_order_of_classes(self._positive_probability(X), self._positive_column_)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each class."""
+        with np.errstate(divide="ignore"):  # of probability 0 it is minus infinity
+            return np.log(self.predict_proba(X))
+
+    def _positive_probability(self, X: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _read(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
+        trusted: ArrayLike | None = None,
+    ) -> Table:
+        table = read_pu(self, super()._read, X, y, sample_weight, groups, trusted)
+        self.classes_ = table.labels.classes
+        self._positive_column_ = int(table.labels.classes[1] == table.labels.pos_label)
+        return table
+
+
+class NumericPUClassifier(PUClassifier):
+    """One with models of its own, fitted to numbers: classes 0 (unlabeled) and 1 (labeled)."""
+
+    def _read_numbers(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
+    ) -> Table:
+        table = self._read(X, y, sample_weight, groups)
+        return replace(table, X=validate_data(self, X, accept_sparse="csr"))
+
+    def _numbers(self, X: Any) -> Any:
+        return validate_data(self, X, accept_sparse="csr", reset=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class MarginPUClassifier(NumericPUClassifier):
+    """One whose model gives distances to a boundary, and their sigmoid the probabilities."""
+
+    estimator_: Any
+    slope_: float
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of each row, above 0 for ``classes_[1]``."""
+        check_is_fitted(self)
+        sign = 1 if self._positive_column_ == 1 else -1
+        return sign * self._distance(X)
+
+    def _distance(self, X: Any) -> NDArray[np.float64]:
+        return np.asarray(self.estimator_.decision_function(self._numbers(X)))
+
+    def _positive_probability(self, X: Any) -> NDArray[np.float64]:
+        return probability_of(self._distance(X), self.slope_)
+
+
+def labeled_and_unlabeled(table: Table) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the numbers of the rows of each kind that weigh anything."""
+    counted, is_labeled = table.doubt.counted, table.labels.is_positive
+    return np.flatnonzero(counted & is_labeled), np.flatnonzero(counted & ~is_labeled)
+
+
+def masses(table: Table) -> NDArray[np.float64]:
+    """Return the weights of the rows, 1 where none were given."""
+    return np.ones(table.n_rows) if table.weight is None else table.weight
+
+
+def read_pu(method: Any, read: Any, *arguments: Any) -> Table:
+    """Return the rows of a fit; an error says what a method for unlabeled rows assumes."""
+    try:
+        table: Table = read(*arguments)
+    except ValueError as error:
+        error.add_note(
+            f"{type(method).__name__} learns from labeled positives and unlabeled rows: the "
+            "positive label (pos_label, the larger value by default) means labeled and taken to "
+            "be right, the other one means unlabeled. Both must be there."
+        )
+        raise
+    return table
+
+
+def in_order_of_classes(positive: NDArray[np.float64], column: int) -> NDArray[np.float64]:
+    """Return two columns of probabilities of which one is that of the positive class."""
+    columns = [1 - positive, positive]
+    return np.column_stack(columns if column == 1 else columns[::-1])
+
+
+def warn_if_positives_look_wrong(method: Any, inputs: Inputs) -> None:
+    """Warn where labels that a method takes to be right score like unlabeled rows."""
+    estimate = find_noise_estimator(DEFAULT_ESTIMATOR)
+    rates: NoiseRates = estimate(
+        inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=inputs.sample_weight
+    )
+    share = rates.positive_label_error_rate
+    if share > _LOOKS_WRONG and uninformative_reason(inputs, rates) is None:
+        warn_caller(
+            f"{type(method).__name__} takes every positive label to be right, but about "
+            f"{share:.0%} of them score like unlabeled rows. Either the classes overlap, or "
+            "positives are wrong: then use RankPruningClassifier, which allows for both.",
+            AssumptionWarning,
+        )
+
+
+def pu_criterion(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Return recall squared over the share of predicted positives, which needs no negatives.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        The positive label where a row is labeled, the other one where it is not.
+    y_pred : array-like of shape (n_rows,)
+        Predicted labels.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows.
+    pos_label : default=None
+        The positive label; the larger of the two values by default.
+
+    Returns
+    -------
+    float
+        At least 0, and 0 where nothing is predicted positive. It may exceed 1.
+
+    Notes
+    -----
+    Lee and Liu 2003: precision times recall is r^2 P(y=1) / P(f=1), where r, the recall, is the
+    same among labeled positives as among all, and P(y=1) the same for every model. So it orders
+    models as precision times recall would, if labels were drawn at random from the positives.
+
+    Examples
+    --------
+    Three of the four labeled rows are found, and five of ten rows are called positive.
+
+    >>> from rankprune.methods import pu_criterion
+    >>> pu_criterion([1, 1, 1, 1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 1, 1, 0, 0, 0, 0])
+    1.125
+    """
+    labels, weight = validate_weighted_labels(
+        y_true, sample_weight, pos_label=pos_label, name="y_true"
+    )
+    predicted = np.asarray(y_pred) == labels.pos_label
+    if predicted.shape != labels.is_positive.shape:
+        raise ValueError(
+            f"y_pred must have one label per row of y_true, got shape {predicted.shape} for "
+            f"{len(labels.is_positive)} rows. Pass predict(X)."
+        )
+    return criterion_of(labels.is_positive, predicted, weight)
+
+
+def criterion_of(is_labeled: BoolArray, predicted: BoolArray, weight: Weights) -> float:
+    """Return the criterion of checked labels and predictions."""
+    mass = np.ones(len(is_labeled)) if weight is None else weight
+    share = mass[predicted].sum() / mass.sum()
+    recall = mass[is_labeled & predicted].sum() / mass[is_labeled].sum()
+    return float(recall**2 / share) if share > 0 else 0.0
+
+
+def best_by_criterion(
+    models: Sequence[tuple[Any, NDArray[np.float64]]],
+    table: Table,
+    splits: list[Split],
+    n_jobs: int | None,
+) -> tuple[int, NDArray[np.float64]]:
+    """Return which (model, weights) has the best criterion out of fold, and its scores there."""
+    decisions = Parallel(n_jobs=n_jobs)(
+        delayed(_decide_fold)(model, table.X, table.labels.is_positive, weights, split)
+        for model, weights in models
+        for split in splits
+    )
+    scores = np.empty((len(models), table.n_rows))
+    for number, part in enumerate(decisions):
+        row, fold = divmod(number, len(splits))
+        scores[row, splits[fold][1]] = part
+    found = [
+        criterion_of(table.labels.is_positive, row > 0, table.weight) if len(models) > 1 else 0.0
+        for row in scores
+    ]
+    best = int(np.argmax(found))
+    return best, scores[best]
+
+
+def _decide_fold(
+    model: Any, X: Any, is_labeled: BoolArray, weights: NDArray[np.float64], split: Split
+) -> NDArray[np.float64]:
+    train, test = split
+    model.fit(
+        _safe_indexing(X, train), is_labeled[train].astype(np.intp), sample_weight=weights[train]
+    )
+    return np.asarray(model.decision_function(_safe_indexing(X, test)))
+
+
+def fit_slope(scores: FloatArray, is_labeled: BoolArray, weights: NDArray[np.float64]) -> float:
+    """Return the slope by which a sigmoid of the scores is most likely, one half at score 0.
+
+    Platt's sigmoid has an offset too; without it the more probable class is the one predicted.
+    """
+    scale = float(np.sqrt(np.average(scores**2, weights=weights)))
+    if scale == 0:
+        return 1.0
+    margins = np.where(is_labeled, scores, -scores) / scale
+
+    def loss(log_slope: float) -> float:
+        return float(np.average(np.logaddexp(0, -np.exp(log_slope) * margins), weights=weights))
+
+    found = minimize_scalar(loss, bounds=(-_MAX_LOG_SLOPE, _MAX_LOG_SLOPE), method="bounded")
+    return float(np.exp(found.x) / scale)
+
+
+def probability_of(scores: FloatArray, slope: float) -> NDArray[np.float64]:
+    """Return the probabilities that a slope gives to scores."""
+    return np.asarray(expit(slope * np.asarray(scores, dtype=np.float64)))

@@ -1,0 +1,16 @@
+"""Drawing rows for ensembles: with replacement, as often as their weights say."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune._learners import Weights
+
+
+def draw_rows(
+    rows: NDArray[np.intp], n_drawn: int, weight: Weights, generator: np.random.RandomState
+) -> NDArray[np.intp]:
+    """Return row numbers drawn with replacement; a row of weight 0 is never drawn."""
+    chances = None if weight is None else weight[rows] / weight[rows].sum()
+    return np.asarray(generator.choice(rows, n_drawn, p=chances))
