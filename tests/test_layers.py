@@ -19,10 +19,11 @@ LAYERS = {
     "classifier": 4,
     "methods": 4,
     "diagnostics": 5,
-    "experiments": 6,
-    "demo": 7,
-    "cli": 8,
-    "__main__": 9,
+    "comparison": 6,
+    "experiments": 7,
+    "demo": 8,
+    "cli": 9,
+    "__main__": 10,
 }
 # What the core may import from outside.
 CORE_MAY = {"numpy", "scipy"}

@@ -7,6 +7,7 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from rankprune.classifier import RankPruningClassifier
+    from rankprune.comparison import Comparison, compare
     from rankprune.core import (
         NoiseRates,
         correction_weights,
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from rankprune.probabilities import out_of_fold_probabilities
 
 __all__ = [
+    "Comparison",
     "NoiseRates",
     "RankPruningClassifier",
+    "compare",
     "correction_weights",
     "estimate_noise_rates",
     "flip_labels",
@@ -33,6 +36,8 @@ __all__ = [
 # Where each name lives when it does not live in the core: loaded on first use (PEP 562), so that
 # importing the package costs nothing.
 _HOMES = {
+    "Comparison": "rankprune.comparison",
+    "compare": "rankprune.comparison",
     "RankPruningClassifier": "rankprune.classifier",
     "out_of_fold_probabilities": "rankprune.probabilities",
 }

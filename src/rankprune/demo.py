@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -74,17 +72,9 @@ def run_demo(
         n_flipped=int(is_wrong.sum()),
         n_pruned=int(model.prune_mask_.sum()),
         n_found=int((model.prune_mask_ & is_wrong).sum()),
-        true_rates=_true_rates(truth, labels),
+        true_rates=NoiseRates.from_true_labels(truth, labels),
         estimated_rates=model.noise_rates_,
         f1_noisy=f1_score(test_truth, base.fit(X_train, labels).predict(X_test)),
         f1_pruned=f1_score(test_truth, model.predict(X_test)),
         f1_clean=f1_score(test_truth, base.fit(X_train, truth).predict(X_test)),
-    )
-
-
-def _true_rates(truth: NDArray[np.int64], labels: NDArray[np.int64]) -> NoiseRates:
-    return NoiseRates.from_noise_rates(
-        float((labels[truth == 1] == 0).mean()),
-        float((labels[truth == 0] == 1).mean()),
-        float(labels.mean()),
     )

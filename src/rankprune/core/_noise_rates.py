@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import BoolArray, validate_rate, validate_share
+from rankprune.core._inputs import BoolArray, validate_labels, validate_rate, validate_share
 
 # Rounding may carry a share this far beyond its range; more than that is a contradiction.
 _ROUNDING = 1e-12
@@ -147,6 +147,39 @@ class NoiseRates:
             negative_label_error_rate=positive * prevalence / (1 - observed),
             observed_prevalence=observed,
             estimated_prevalence=prevalence,
+        )
+
+    @classmethod
+    def from_true_labels(
+        cls, true_labels: ArrayLike, labels: ArrayLike, *, pos_label: Any = None
+    ) -> NoiseRates:
+        """Return the rates that labels have, counted where the truth is known.
+
+        Parameters
+        ----------
+        true_labels, labels : array-like of shape (n_rows,)
+            Right and given labels of the same rows, of the same two values.
+        pos_label : default=None
+            The positive label; the larger of the two values by default.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> rates = NoiseRates.from_true_labels([1, 1, 0, 0, 0], [1, 0, 0, 0, 0])
+        >>> rates.positive_noise_rate, rates.negative_noise_rate
+        (0.5, 0.0)
+        """
+        truth = validate_labels(true_labels, pos_label=pos_label, name="true_labels")
+        given = validate_labels(labels, pos_label=pos_label)
+        is_true, is_given = truth.is_positive, given.is_positive
+        if truth.classes.tolist() != given.classes.tolist() or len(is_true) != len(is_given):
+            raise ValueError(
+                "true_labels must have the values and the length of labels, got "
+                f"{len(is_true)} of {truth.classes.tolist()} for {len(is_given)} of "
+                f"{given.classes.tolist()}. Pass both for the same rows, in the same words."
+            )
+        return rates_of_rows(
+            float((~is_given[is_true]).mean()), float(is_given[~is_true].mean()), is_given, None
         )
 
     @classmethod

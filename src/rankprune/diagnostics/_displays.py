@@ -309,3 +309,30 @@ class NoiseRateDisplay(_FromEstimator):
         ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+class ComparisonDisplay:
+    """One bar per method.
+
+    Parameters
+    ----------
+    values : dict of str to float
+        By the name of each method, from top to bottom.
+    name : str
+        What they are.
+    """
+
+    def __init__(self, values: dict[str, float], name: str) -> None:
+        self.values = values
+        self.name = name
+
+    def plot(self, ax: Any = None) -> ComparisonDisplay:
+        """Draw the bars, each with its value."""
+        ax = _axes(ax)
+        names, values = list(self.values)[::-1], list(self.values.values())[::-1]
+        bars = ax.barh(names, values, color=_NEGATIVE)
+        ax.bar_label(bars, fmt="%.3f", padding=3)
+        low, high = min(0.0, *values), max(0.0, *values)
+        ax.set(xlabel=self.name, xlim=(1.15 * low, 1.15 * high or 1.0))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

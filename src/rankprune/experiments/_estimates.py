@@ -53,15 +53,7 @@ class Findings(NamedTuple):
 
 def true_rates(truth: NDArray[np.bool_], labels: NDArray[np.bool_]) -> Rates:
     """Return rho1, rho0, pi1 and pi0 of flipped labels."""
-    lost, gained = (truth & ~labels).sum(), (~truth & labels).sum()
-    return np.array(
-        [
-            lost / truth.sum(),
-            gained / (~truth).sum(),
-            gained / labels.sum(),
-            lost / (~labels).sum(),
-        ]
-    )
+    return four_rates(NoiseRates.from_true_labels(truth, labels))
 
 
 def four_rates(rates: NoiseRates) -> Rates:

@@ -92,11 +92,7 @@ class Problems:
         truth, labels = self._noisy[0][:, column], self._noisy[1][:, column]
         scores = self._noisy[2][:, column]
         if variant == "true rates":
-            return NoiseRates.from_noise_rates(
-                float((truth & ~labels).sum() / truth.sum()),
-                float((~truth & labels).sum() / (~truth).sum()),
-                float(labels.mean()),
-            )
+            return NoiseRates.from_true_labels(truth, labels)
         return NOISE_ESTIMATORS[variant](labels.view(np.int8), scores.astype(np.float64))
 
     def _score_again(self, labels: BoolMatrix, weights: Matrix) -> Matrix:

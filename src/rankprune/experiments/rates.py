@@ -30,6 +30,7 @@ from rankprune.experiments._estimates import (
 from rankprune.experiments._mnist import CELLS, DIGITS, GRID, load_mnist, noisy_digit
 from rankprune.experiments._mnist_pruning import mnist_f1
 from rankprune.experiments._outcomes import FINAL_MODELS, METRICS, STRATEGIES, outcomes
+from rankprune.experiments._table import Table
 
 _log = logging.getLogger("rankprune")
 
@@ -37,23 +38,6 @@ _log = logging.getLogger("rankprune")
 _NOISY, _TELLING_AUC = 0.1, 0.8
 _KINDS = ((0.95, 1.01), (0.85, 0.95), (0.0, 0.85))
 _GRID_ESTIMATORS = ("confident-counts", "tight", "curve")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A title, one sentence on how to read it, and rows of text."""
-
-    title: str
-    note: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    def __str__(self) -> str:
-        lines = [f"### {self.title}", "", self.note, ""]
-        lines.append(f"| {' | '.join(self.header)} |")
-        lines.append(f"|{'---|' * len(self.header)}")
-        lines += [f"| {' | '.join(row)} |" for row in self.rows]
-        return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True)

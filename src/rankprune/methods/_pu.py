@@ -29,7 +29,7 @@ from rankprune.exceptions import AssumptionWarning, warn_caller
 from rankprune.probabilities import Split
 
 # Estimates of a share of wrong labels below this are within the error that overlap causes.
-_LOOKS_WRONG = 0.15
+_LOOKS_WRONG = 0.2
 # The slope of probabilities along standardised scores lies between exp of minus this and of this.
 _MAX_LOG_SLOPE = 5.0
 

@@ -32,7 +32,7 @@ class RESVMClassifier(NumericPUClassifier):
         there are, 200 at most.
     C : float, default=1.0
         Cost of a mistake on an unlabeled row.
-    positive_weight : float, default=2.0
+    positive_weight : float, default=1.0
         Cost of all mistakes on labeled rows, relative to that of all on unlabeled ones: a labeled
         row costs ``C * positive_weight * n_unlabeled / n_positive``.
     kernel : str or callable, default="rbf"
@@ -109,7 +109,7 @@ class RESVMClassifier(NumericPUClassifier):
         n_positive: int | None = None,
         n_unlabeled: int | None = None,
         C: float = 1.0,
-        positive_weight: float = 2.0,
+        positive_weight: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         pos_label: Any = None,

@@ -1,0 +1,131 @@
+"""Every method that is measured, by name: Rank Pruning, what the paper names, and both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.linear_model import LogisticRegression
+
+from rankprune.classifier import RankPruningClassifier
+from rankprune.core import NoiseRates
+from rankprune.methods import (
+    BaggingPUClassifier,
+    BiasedSVMClassifier,
+    ConsistencyPruningClassifier,
+    DensityRatioClassifier,
+    ElkanNotoClassifier,
+    ImportanceReweightingClassifier,
+    LabelDependentCostClassifier,
+    OneClassPUClassifier,
+    RESVMClassifier,
+    UnbiasedLossClassifier,
+    WeightedLogisticPUClassifier,
+)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One method as it is measured.
+
+    Attributes
+    ----------
+    make : callable
+        Returns the classifier; takes the true noise rates as keywords where `knows_rates`.
+    paper : str or None
+        Its name in the paper's tables.
+    knows_rates : bool
+        Whether it is told the true noise rates, as every method but one was in the paper.
+    is_slow : bool
+        Whether it is given fewer rows.
+    borrows : bool
+        Whether it takes the shared out-of-fold probabilities.
+    """
+
+    make: Callable[..., Any]
+    paper: str | None = None
+    knows_rates: bool = False
+    is_slow: bool = False
+    borrows: bool = True
+
+
+def base() -> LogisticRegression:
+    """Return what every method fits that has no model of its own."""
+    return LogisticRegression(max_iter=1000)
+
+
+def _with(method: type[Any], **parameters: Any) -> Callable[..., Any]:
+    def make(**rates: float) -> Any:
+        return method(base(), random_state=0, **parameters, **rates)
+
+    return make
+
+
+def _alone(method: type[Any], **parameters: Any) -> Callable[[], Any]:
+    return lambda: method(**parameters)
+
+
+def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
+    """Return the true rates as keywords for a contender that is told them."""
+    if not contender.knows_rates:
+        return {}
+    known = {
+        "positive_noise_rate": rates.positive_noise_rate,
+        "negative_noise_rate": rates.negative_noise_rate,
+    }
+    if contender.paper == "elk08":
+        del known["negative_noise_rate"]  # which it takes to be 0
+    return known
+
+
+CONTENDERS: dict[str, Contender] = {
+    "Rank Pruning, true rates": Contender(
+        _with(RankPruningClassifier), paper="rp_given", knows_rates=True
+    ),
+    "Rank Pruning, as published": Contender(
+        _with(RankPruningClassifier, noise_estimator="confident-counts"), paper="rp_estimated"
+    ),
+    "Rank Pruning": Contender(_with(RankPruningClassifier)),
+    "label-dependent cost, true rates": Contender(
+        _with(LabelDependentCostClassifier), paper="nat13", knows_rates=True
+    ),
+    "label-dependent cost": Contender(_with(LabelDependentCostClassifier)),
+    "label-dependent cost, cross-validation": Contender(
+        _with(LabelDependentCostClassifier, noise_estimator="cross-validation"),
+        is_slow=True,
+        borrows=False,
+    ),
+    "unbiased loss, true rates": Contender(_with(UnbiasedLossClassifier), knows_rates=True),
+    "unbiased loss": Contender(_with(UnbiasedLossClassifier)),
+    "unbiased loss, cross-validation": Contender(
+        _with(UnbiasedLossClassifier, noise_estimator="cross-validation"),
+        is_slow=True,
+        borrows=False,
+    ),
+    "importance reweighting, true rates": Contender(
+        _with(ImportanceReweightingClassifier), paper="liu16", knows_rates=True
+    ),
+    "importance reweighting": Contender(_with(ImportanceReweightingClassifier)),
+    "importance reweighting, min-probability": Contender(
+        _with(ImportanceReweightingClassifier, noise_estimator="min-probability")
+    ),
+    "importance reweighting, uLSIF": Contender(
+        _with(ImportanceReweightingClassifier, scorer=DensityRatioClassifier()), borrows=False
+    ),
+    "Elkan-Noto, true c": Contender(_with(ElkanNotoClassifier), paper="elk08", knows_rates=True),
+    "Elkan-Noto": Contender(_with(ElkanNotoClassifier)),
+    "Elkan-Noto, weighting": Contender(_with(ElkanNotoClassifier, weighting=True)),
+    "weighted logistic regression": Contender(
+        _alone(WeightedLogisticPUClassifier, random_state=0), borrows=False
+    ),
+    "biased SVM": Contender(
+        _alone(BiasedSVMClassifier, random_state=0), is_slow=True, borrows=False
+    ),
+    "bagging PU": Contender(_with(BaggingPUClassifier), borrows=False),
+    "RESVM": Contender(_alone(RESVMClassifier, random_state=0), borrows=False),
+    "consistency pruning": Contender(
+        _with(ConsistencyPruningClassifier), is_slow=True, borrows=False
+    ),
+    "one-class SVM": Contender(_alone(OneClassPUClassifier), is_slow=True, borrows=False),
+}
