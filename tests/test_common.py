@@ -8,6 +8,19 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankprune import RankPruningClassifier
+from rankprune.methods import (
+    BaggingPUClassifier,
+    BiasedSVMClassifier,
+    ConsistencyPruningClassifier,
+    DensityRatioClassifier,
+    ElkanNotoClassifier,
+    ImportanceReweightingClassifier,
+    LabelDependentCostClassifier,
+    OneClassPUClassifier,
+    RESVMClassifier,
+    UnbiasedLossClassifier,
+    WeightedLogisticPUClassifier,
+)
 
 # Some checks fit random labels, which is what these warnings are about. No check is left out.
 pytestmark = pytest.mark.filterwarnings(
@@ -25,3 +38,48 @@ pytestmark = pytest.mark.filterwarnings(
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+@parametrize_with_checks(
+    [
+        LabelDependentCostClassifier(),
+        LabelDependentCostClassifier(noise_estimator="cross-validation"),
+        UnbiasedLossClassifier(),
+        ImportanceReweightingClassifier(),
+        ElkanNotoClassifier(),
+        ElkanNotoClassifier(weighting=True),
+        WeightedLogisticPUClassifier(),
+        DensityRatioClassifier(),
+        RESVMClassifier(n_estimators=10),
+    ]
+)
+def test_scikit_learn_check_of_the_other_methods(estimator, check):
+    check(estimator)
+
+
+# scikit-learn excuses its own SVC, OneClassSVM and BaggingClassifier from these two, and from
+# nothing else here: libsvm stops early, and a drawn sample differs from weights by chance.
+WEIGHTS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "draws rows, or stops early as libsvm does"
+    for kind in ("dense", "sparse")
+}
+
+
+@parametrize_with_checks(
+    [
+        BaggingPUClassifier(n_estimators=5),
+        BiasedSVMClassifier(),
+        ConsistencyPruningClassifier(n_estimators=5),
+        OneClassPUClassifier(),
+    ],
+    expected_failed_checks=lambda _: WEIGHTS,
+)
+def test_scikit_learn_check_of_methods_that_draw_rows_or_use_libsvm(estimator, check):
+    check(estimator)
+
+
+def test_every_public_classifier_is_checked_above():
+    from rankprune import methods
+
+    public = {name for name in methods.__all__ if name.endswith("Classifier")}
+    assert public <= set(globals())

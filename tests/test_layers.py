@@ -32,6 +32,7 @@ EXTRAS = {
     "click": {"cli.py"},
     "matplotlib": {"_displays.py"},
     "cleanlab": {"_estimates.py", "_outcomes.py"},
+    "pandas": {"comparison.py"},
 }
 BASE = {"numpy", "scipy", "sklearn"}
 

@@ -56,20 +56,20 @@ _log = logging.getLogger("rankprune")
 
 BASELINE, ORACLE = "noisy baseline", "oracle"
 
-METHODS: dict[str, Callable[[], Any]] = {
-    "rank-pruning": RankPruningClassifier,
-    "rank-pruning, as published": lambda: RankPruningClassifier(noise_estimator="confident-counts"),
-    "label-dependent-cost": LabelDependentCostClassifier,
-    "unbiased-loss": UnbiasedLossClassifier,
-    "importance-reweighting": ImportanceReweightingClassifier,
-    "elkan-noto": ElkanNotoClassifier,
-    "elkan-noto, weighting": lambda: ElkanNotoClassifier(weighting=True),
-    "weighted-logistic": WeightedLogisticPUClassifier,
-    "biased-svm": BiasedSVMClassifier,
-    "bagging-pu": BaggingPUClassifier,
-    "resvm": RESVMClassifier,
-    "consistency-pruning": ConsistencyPruningClassifier,
-    "one-class": OneClassPUClassifier,
+METHODS: dict[str, Any] = {
+    "rank-pruning": RankPruningClassifier(),
+    "rank-pruning, as published": RankPruningClassifier(noise_estimator="confident-counts"),
+    "label-dependent-cost": LabelDependentCostClassifier(),
+    "unbiased-loss": UnbiasedLossClassifier(),
+    "importance-reweighting": ImportanceReweightingClassifier(),
+    "elkan-noto": ElkanNotoClassifier(),
+    "elkan-noto, weighting": ElkanNotoClassifier(weighting=True),
+    "weighted-logistic": WeightedLogisticPUClassifier(),
+    "biased-svm": BiasedSVMClassifier(),
+    "bagging-pu": BaggingPUClassifier(),
+    "resvm": RESVMClassifier(),
+    "consistency-pruning": ConsistencyPruningClassifier(),
+    "one-class": OneClassPUClassifier(),
 }
 
 # What is compared unless asked otherwise: what takes any estimator and costs a few fits.
@@ -241,10 +241,11 @@ def compare(
     estimator : classifier with ``predict_proba``, default=None
         What every method fits, unless it has a model of its own. Logistic regression by default.
     methods : iterable of str, mapping of str to classifier, or None, default=None
-        Names among `METHODS`, or classifiers by names of your choice. A classifier without an
-        estimator of its own gets the shared one and the shared probabilities. By default those
-        that take any estimator and cost a few fits. The noisy baseline, a plain fit, is always
-        there, and with ``true_labels`` the oracle, a plain fit to these.
+        Names among ``rankprune.comparison.METHODS``, or classifiers by names of your choice. A
+        classifier without an estimator of its own gets the shared one and the shared
+        probabilities. By default those that take any estimator and cost a few fits. The noisy
+        baseline, a plain fit, is always there, and with ``true_labels`` the oracle, a plain fit to
+        these.
     noise_rates : NoiseRates, default=None
         Known rates, for every method that takes rates and was not given any.
     true_labels : array-like of shape (n_rows,), default=None
@@ -377,7 +378,7 @@ def _arena(
 def _other_labels(values: ArrayLike, labels: BinaryLabels, name: str) -> NDArray[np.bool_]:
     """Return which of some other labels are positive, which must have the same two values."""
     given = np.asarray(values)
-    strangers = set(given.tolist()) - set(labels.classes.tolist())
+    strangers = set(given.ravel().tolist()) - set(labels.classes.tolist())
     if given.ndim != 1 or strangers:
         raise ValueError(
             f"{name} must hold the values of y, {labels.classes.tolist()}, one per row; got "
@@ -397,7 +398,7 @@ def _chosen(
         left_out = []
         if estimator is not None and not _is_plain_logistic(estimator):
             left_out = ["unbiased-loss"]
-        return {name: METHODS[name]() for name in _DEFAULT if name not in left_out}, left_out
+        return {name: clone(METHODS[name]) for name in _DEFAULT if name not in left_out}, left_out
     names = [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if name not in (*METHODS, BASELINE, ORACLE):
@@ -405,7 +406,7 @@ def _chosen(
                 f"methods must be among {sorted(METHODS)}, got {name!r}. Pass a mapping of names "
                 "to classifiers for others."
             )
-    return {name: METHODS[name]() for name in names if name in METHODS}, []
+    return {name: clone(METHODS[name]) for name in names if name in METHODS}, []
 
 
 def _is_plain_logistic(estimator: Any) -> bool:

@@ -6,7 +6,6 @@ import types
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from sklearn.datasets import load_digits
 
 from rankprune.cli import cli
 from rankprune.experiments import _bank, _estimates, _mnist, _mnist_pruning, _outcomes, rates
@@ -14,34 +13,8 @@ from rankprune.experiments._bank import Problem, _keel, load_split, scored
 from rankprune.experiments._cache import cached, data_directory
 
 
-def toy():
-    generator = np.random.default_rng(0)
-    y = np.arange(240) % 3 == 0
-    return generator.normal(3.0 * y[:, None], 1, (240, 3)), y
-
-
-def write_images(folder, part, pixels, digits):
-    images = np.kron(pixels.reshape(-1, 8, 8), np.ones((1, 3, 3)))
-    padded = np.pad(images, ((0, 0), (2, 2), (2, 2))).astype(np.uint8) * 15
-    (folder / f"{part}-images-idx3-ubyte").write_bytes(b"\0" * 16 + padded.tobytes())
-    (folder / f"{part}-labels-idx1-ubyte").write_bytes(
-        b"\0" * 8 + digits.astype(np.uint8).tobytes()
-    )
-
-
 @pytest.fixture
-def data(tmp_path, monkeypatch):
-    """A data directory with a small MNIST in it."""
-    monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
-    (tmp_path / "mnist").mkdir()
-    pixels, digits = load_digits(return_X_y=True)
-    write_images(tmp_path / "mnist", "train", pixels[:600], digits[:600])
-    write_images(tmp_path / "mnist", "t10k", pixels[600:900], digits[600:900])
-    return tmp_path
-
-
-@pytest.fixture
-def small(data, monkeypatch):
+def small(data, toy, monkeypatch):
     """Two problems, two noise levels, two digits, two cells, and a stand-in for cleanlab."""
     problems = (Problem("toy: a", "toy", toy, tune=True), Problem("other: b", "other", toy))
     levels = ((0.0, 0.0), (0.2, 0.2))

@@ -1,0 +1,37 @@
+"""A small MNIST and a small problem, for evaluations that take hours on real data."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+
+@pytest.fixture
+def toy():
+    """A problem that any model solves."""
+    return toy_rows
+
+
+def toy_rows():
+    generator = np.random.default_rng(0)
+    y = np.arange(240) % 3 == 0
+    return generator.normal(3.0 * y[:, None], 1, (240, 3)), y
+
+
+def write_images(folder, part, pixels, digits):
+    images = np.kron(pixels.reshape(-1, 8, 8), np.ones((1, 3, 3)))
+    padded = np.pad(images, ((0, 0), (2, 2), (2, 2))).astype(np.uint8) * 15
+    (folder / f"{part}-images-idx3-ubyte").write_bytes(b"\0" * 16 + padded.tobytes())
+    (folder / f"{part}-labels-idx1-ubyte").write_bytes(
+        b"\0" * 8 + digits.astype(np.uint8).tobytes()
+    )
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """A data directory with a small MNIST in it."""
+    monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
+    (tmp_path / "mnist").mkdir()
+    pixels, digits = load_digits(return_X_y=True)
+    write_images(tmp_path / "mnist", "train", pixels[:600], digits[:600])
+    write_images(tmp_path / "mnist", "t10k", pixels[600:900], digits[600:900])
+    return tmp_path

@@ -1,0 +1,137 @@
+"""The evaluation of the methods on small data: what is measured, kept, resumed and printed."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rankprune.cli import cli
+from rankprune.core import NoiseRates
+from rankprune.experiments import _bank, _contenders, _mnist_methods, _situations, methods
+from rankprune.experiments._bank import Problem, load_split
+from rankprune.experiments._contenders import CONTENDERS, known_rates
+from rankprune.experiments._published import published
+from rankprune.experiments._situations import SITUATIONS, Rows, situation_rows
+
+CELLS = ((0.0, 0.5), (0.5, 0.5))
+
+
+@pytest.fixture
+def small(data, toy, monkeypatch):
+    """One problem, two situations, one digit, two cells, four methods."""
+    problems = (Problem("toy: a", "toy", toy, tune=True), Problem("other: b", "other", toy))
+    monkeypatch.setattr(methods, "PROBLEMS", problems)
+    monkeypatch.setattr(methods, "LEVELS", ((0.0, 0.0), (0.2, 0.2)))
+    chosen = ("Rank Pruning, true rates", "Rank Pruning", "Elkan-Noto, true c", "one-class SVM")
+    contenders = {name: CONTENDERS[name] for name in chosen}
+    for module in (methods, _mnist_methods, _situations):
+        monkeypatch.setattr(module, "CONTENDERS", contenders)
+    situations = {name: SITUATIONS[name] for name in ("symmetric noise", "small data")}
+    for module in (methods, _situations):
+        monkeypatch.setattr(module, "SITUATIONS", situations)
+    monkeypatch.setattr(methods, "METHOD_CELLS", CELLS)
+    monkeypatch.setattr(methods, "METHOD_DIGITS", (1,))
+    monkeypatch.setattr(_mnist_methods, "SLOW_ROWS", 300)
+    monkeypatch.setattr(_mnist_methods, "CELLS", CELLS)
+    _mnist_methods._images.cache_clear()
+    yield data
+    _mnist_methods._images.cache_clear()
+
+
+def test_the_command_prints_every_table_and_keeps_what_it_measured(small):
+    first = CliRunner().invoke(cli, ["evaluate", "methods", "-q"])
+    assert first.exit_code == 0, first.output
+    titles = [line for line in first.output.splitlines() if line.startswith("###")]
+    assert titles == [
+        "### F1 in eight situations",
+        "### error in eight situations",
+        "### average precision in eight situations",
+        "### How often a method is worse than none",
+        "### Error of the noise estimators",
+        "### MNIST, F1, 60,000 rows",
+        "### MNIST, F1, 6,000 rows",
+        "### MNIST, error, 60,000 rows",
+        "### MNIST, error, 6,000 rows",
+        "### MNIST, AUC-PR, 60,000 rows",
+        "### MNIST, AUC-PR, 6,000 rows",
+    ]
+    assert "nan" not in first.output
+    table = first.output.split("### MNIST, F1, 60,000 rows")[1].split("###")[0]
+    assert "one-class" not in table
+    assert "(0.873)" in table  # Rank Pruning with given rates at (0, .5), as the paper prints it
+    kept = {path: path.stat().st_mtime_ns for path in (small / "experiments").iterdir()}
+    second = CliRunner().invoke(cli, ["evaluate", "methods", "-q"])
+    assert second.output == first.output
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    methods.forget_measurements()
+    left = {path.name.split("-")[0] for path in (small / "experiments").iterdir()}
+    assert left == {"bank", "mnist"}
+    assert not list((small / "experiments").glob("mnist-methods*"))
+
+
+def test_missing_data_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
+    monkeypatch.setattr(methods, "PROBLEMS", (Problem("mnist: 3", "mnist", _bank._mnist),))
+    result = CliRunner().invoke(cli, ["evaluate", "methods", "-q"])
+    assert result.exit_code == 1
+    assert "MNIST is needed" in result.output
+
+
+class TestSituations:
+    @pytest.fixture
+    def rows(self, toy):
+        X, y = toy()
+        return Rows(X, y, y)
+
+    @pytest.mark.parametrize(
+        ("name", "positive", "negative"),
+        [
+            ("clean labels", 0, 0),
+            ("symmetric noise", 0.2, 0.2),
+            ("asymmetric noise", 0.4, 0.05),
+            ("high noise", 0.4, 0.3),
+            ("positive-unlabeled", 0.5, 0),
+            ("few positives labeled", 0.9, 0),
+        ],
+    )
+    def test_labels_are_flipped_at_these_rates(self, name, positive, negative, rows):
+        made = SITUATIONS[name](rows)
+        rates = NoiseRates.from_true_labels(made.true_labels, made.labels)
+        assert rates.positive_noise_rate == pytest.approx(positive, abs=0.01)
+        assert rates.negative_noise_rate == pytest.approx(negative, abs=0.01)
+
+    def test_rows_from_elsewhere_are_added(self, rows):
+        made = SITUATIONS["rows from elsewhere"](rows)
+        assert len(made.X) == len(made.labels) == len(made.true_labels) == 320
+        assert abs(made.X[240:]).max() > 9
+
+    def test_few_rows_hold_both_classes(self, rows):
+        made = SITUATIONS["small data"](rows)
+        assert len(made.X) == 100
+        assert made.true_labels.sum() == 20
+
+    def test_no_more_rows_than_said(self, toy, monkeypatch):
+        monkeypatch.setattr(_situations, "MAX_ROWS", 50)
+        split = load_split(Problem("toy", "toy", toy))
+        assert len(situation_rows(split, "symmetric noise").X) == 50
+
+
+def test_the_published_figures_are_complete():
+    figures = published()
+    # Of 2,670 in all, 24 means over CIFAR-10 stand in two tables, with the same value.
+    assert len(figures) == 2646
+    assert figures["mnist", "logreg", "f1", "avg", 0.5, 0.5, "liu16"] == 0.163
+    assert {key[-1] for key in figures} == {
+        *("true", "rp_estimated", "rp_given", "nat13", "elk08", "liu16")
+    }
+
+
+def test_contenders_are_told_what_the_paper_told_them():
+    rates = NoiseRates.from_noise_rates(0.3, 0.1, observed_prevalence=0.4)
+    assert known_rates(CONTENDERS["Rank Pruning"], rates) == {}
+    both = known_rates(CONTENDERS["label-dependent cost, true rates"], rates)
+    assert both == {"positive_noise_rate": 0.3, "negative_noise_rate": 0.1}
+    assert known_rates(CONTENDERS["Elkan-Noto, true c"], rates) == {"positive_noise_rate": 0.3}
+    for contender in CONTENDERS.values():
+        assert contender.make(**known_rates(contender, rates)).get_params()
+    assert isinstance(_contenders.base().max_iter, int)
+    assert np.isfinite(len(CONTENDERS))
