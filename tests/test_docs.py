@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import rankprune
-from rankprune import core
+from rankprune import core, methods
 
 ROOT = Path(__file__).parents[1]
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
@@ -42,8 +42,19 @@ def test_every_public_name_has_an_example():
             if callable(found) and not isinstance(found, type):
                 doc = found.__doc__
                 assert "Parameters" in doc or "Examples" in doc, name
-    for name in rankprune.__all__:
-        assert ">>>" in getattr(rankprune, name).__doc__, name
+    for module in (rankprune, methods):
+        for name in module.__all__:
+            assert ">>>" in getattr(module, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", [name for name in methods.__all__ if name.endswith("Classifier")])
+def test_every_method_says_where_it_comes_from_and_when_it_fails(name):
+    doc = getattr(methods, name).__doc__
+    assert "References" in doc
+    assert "Notes" in doc
+    if name != "DensityRatioClassifier":  # a scorer, not a method
+        assert "Use it" in doc
+        assert "It fails" in doc or "it fails" in doc
 
 
 def test_every_table_row_of_the_noise_rates_was_printed_by_the_command():

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from rankprune._learners import Table
 from rankprune.classifier import RankPruningClassifier
 from rankprune.core import NoiseRates
 from rankprune.methods import (
@@ -23,6 +25,7 @@ from rankprune.methods import (
     UnbiasedLossClassifier,
     WeightedLogisticPUClassifier,
 )
+from rankprune.methods._reweighting import WeightedRows, weigh_by_factors
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,24 @@ def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
     return known
 
 
+class AuthorsReweightingClassifier(ImportanceReweightingClassifier):
+    """Importance reweighting as the paper's authors coded it: where their figures come from.
+
+    Rows labeled negative are divided by the probability of the positive label instead of their
+    own, so that the surest negatives weigh most, without limit.
+    """
+
+    def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
+        inputs = table.doubt.inputs(self.probabilities_)
+        score = np.asarray(inputs.probabilities, dtype=np.float64)
+        noise = np.where(inputs.is_positive, rates.negative_noise_rate, rates.positive_noise_rate)
+        likely = np.where(inputs.is_positive, score, 1 - score)
+        rest = 1 - rates.positive_noise_rate - rates.negative_noise_rate
+        # Where a model is sure beyond doubt the quotient is without limit; this one is in float32.
+        weights = (likely - noise) / (rest * np.maximum(score, np.finfo(np.float32).eps))
+        return weigh_by_factors(table, np.maximum(weights, 0.0))
+
+
 CONTENDERS: dict[str, Contender] = {
     "Rank Pruning, true rates": Contender(
         _with(RankPruningClassifier), paper="rp_given", knows_rates=True
@@ -105,6 +126,9 @@ CONTENDERS: dict[str, Contender] = {
     ),
     "importance reweighting, true rates": Contender(
         _with(ImportanceReweightingClassifier), paper="liu16", knows_rates=True
+    ),
+    "importance reweighting, authors' code": Contender(
+        _with(AuthorsReweightingClassifier), paper="liu16", knows_rates=True
     ),
     "importance reweighting": Contender(_with(ImportanceReweightingClassifier)),
     "importance reweighting, min-probability": Contender(

@@ -39,9 +39,14 @@ def figures(digit: int, cell: tuple[float, float], name: str, *, few: bool = Fal
     """Return F1, error, average precision and AUC-PR of one method on the test images; cached."""
     rows = "few" if few else "all"
     pi1, rho1 = (round(100 * rate) for rate in cell)
-    slug = name.replace(", ", "-").replace(" ", "-")
+    slug = slug_of(name)
     compute = partial(_compute, digit, cell, name, few)
     return cached(f"mnist-methods-{rows}-{slug}-{digit}-{pi1}-{rho1}", compute)["figures"]
+
+
+def slug_of(name: str) -> str:
+    """Return a method's name as part of a file name."""
+    return name.replace(", ", "-").replace(" ", "-").replace("'", "")
 
 
 def _compute(digit: int, cell: tuple[float, float], name: str, few: bool) -> dict[str, Figures]:

@@ -15,7 +15,7 @@ from rankprune.core import NoiseRates, add_uniform_rows, flip_labels
 from rankprune.experiments._bank import Problem, Split
 from rankprune.experiments._cache import cached
 from rankprune.experiments._contenders import CONTENDERS, base, known_rates
-from rankprune.experiments._mnist_methods import ENDS, Figures, measure
+from rankprune.experiments._mnist_methods import ENDS, Figures, measure, slug_of
 from rankprune.probabilities import out_of_fold_probabilities
 
 MAX_ROWS, FEW_ROWS = 1000, 100
@@ -93,7 +93,7 @@ def situation_figures(problem: Problem, split: Split, situation: str) -> dict[st
         )["scores"]
         return {
             name: cached(
-                f"situations-{name.replace(', ', '-').replace(' ', '-')}-{place}",
+                f"situations-{slug_of(name)}-{place}",
                 partial(_compute, name, rows, scores, split),
             )["figures"]
             for name in (*ENDS, *CONTENDERS)
