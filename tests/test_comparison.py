@@ -298,7 +298,8 @@ class TestShowing:
     def test_as_a_plot(self, found, metric):
         display = found.plot(metric)
         assert len(display.ax_.patches) == 8
-        assert display.ax_.get_xlabel() == metric.replace("_", " ")
+        names = {"f1": "F1", "error": "error", "roc_auc": "ROC AUC", "fit_ratio": "fit ratio"}
+        assert display.ax_.get_xlabel() == names[metric]
         widths = [bar.get_width() for bar in display.ax_.patches][::-1]
         assert widths == [getattr(row, metric) for row in found.rows]
 
@@ -309,7 +310,7 @@ class TestShowing:
         untrusted = compare(X, y, methods=[], random_state=0)
         with pytest.raises(ValueError, match="average_precision cannot be measured without"):
             untrusted.plot("average_precision")
-        assert untrusted.plot("f1").ax_.get_xlabel() == "f1, estimated"
+        assert untrusted.plot("f1").ax_.get_xlabel() == "F1, estimated"
 
 
 def test_the_same_seed_gives_the_same_figures(rows):

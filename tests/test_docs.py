@@ -28,6 +28,11 @@ def test_the_paper_map_names_functions_that_exist(name):
     assert name in core.__all__
 
 
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`methods\.(\w+)`", MAP))))
+def test_the_paper_map_names_methods_that_exist(name):
+    assert name in methods.__all__
+
+
 @pytest.mark.parametrize("field", sorted(set(re.findall(r"`NoiseRates\.(\w+)`", MAP))))
 def test_the_paper_map_names_fields_that_exist(field):
     assert field in rankprune.NoiseRates.__dataclass_fields__ or hasattr(

@@ -189,7 +189,7 @@ class Comparison:
                 f"metric must have a value, but {metric} cannot be measured without trusted "
                 'labels. Pass true_labels or test to compare, or plot "f1".'
             )
-        name = metric.replace("_", " ") + ("" if self.is_trusted else ", estimated")
+        name = _title(metric) + ("" if self.is_trusted else ", estimated")
         return ComparisonDisplay(values, name).plot(ax=ax)
 
     def __str__(self) -> str:
@@ -208,7 +208,7 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in _COLUMNS)
+        head = "".join(f"<th>{_title(name)}</th>" for name in _COLUMNS)
         body = "".join(
             "<tr>"
             + "".join(
@@ -584,6 +584,11 @@ def trusted_figures(
         float(average_precision_score(truth, scores)),
         float(auc(recall, precision)),
     )
+
+
+def _title(column: str) -> str:
+    short = {"f1": "F1", "roc_auc": "ROC AUC", "auc_pr": "AUC-PR"}
+    return short.get(column, column.replace("_", " "))
 
 
 def _shown(value: Any) -> str:

@@ -61,9 +61,10 @@ class BiasedSVMClassifier(MarginPUClassifier):
     C+ > C-, since labeled rows are taken to be right and unlabeled ones are not. Probabilities are
     a sigmoid of the distance to the boundary, which is where they are one half.
 
-    Use it for small data with right labels, where a margin beats a likelihood (text, few rows). It
-    fails with many rows, since its cost grows with their square or worse, and with wrong positive
-    labels, which it pays most for.
+    Use it for small data with right labels, where a margin beats a likelihood (text, few rows).
+    It fails with many rows, since its cost grows with their square or worse, and with wrong
+    positive labels, which it pays most for: then the criterion may even prefer to call every row
+    positive.
 
     References
     ----------
