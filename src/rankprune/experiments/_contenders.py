@@ -108,6 +108,12 @@ CONTENDERS: dict[str, Contender] = {
         _with(RankPruningClassifier, noise_estimator="confident-counts"), paper="rp_estimated"
     ),
     "Rank Pruning": Contender(_with(RankPruningClassifier)),
+    "Rank Pruning, no wrong positives": Contender(
+        _with(RankPruningClassifier, negative_noise_rate=0.0)
+    ),
+    "Rank Pruning, committee": Contender(
+        _with(RankPruningClassifier, scorer="committee"), is_slow=True, borrows=False
+    ),
     "label-dependent cost, true rates": Contender(
         _with(LabelDependentCostClassifier), paper="nat13", knows_rates=True
     ),
@@ -148,6 +154,9 @@ CONTENDERS: dict[str, Contender] = {
     ),
     "bagging PU": Contender(_with(BaggingPUClassifier), borrows=False),
     "RESVM": Contender(_alone(RESVMClassifier, random_state=0), borrows=False),
+    "RESVM, linear": Contender(
+        _alone(RESVMClassifier, kernel="linear", random_state=0), borrows=False
+    ),
     "consistency pruning": Contender(
         _with(ConsistencyPruningClassifier), is_slow=True, borrows=False
     ),

@@ -22,7 +22,7 @@ MAX_ROWS, FEW_ROWS = 1000, 100
 
 
 class Rows(NamedTuple):
-    """What a method is given, and the truth."""
+    """What a method is given, and the truth of the first rows; the others come from elsewhere."""
 
     X: NDArray[np.float64]
     labels: NDArray[np.bool_]
@@ -42,10 +42,8 @@ def _flip(rows: Rows, positive: float, negative: float) -> Rows:
 def _strangers(rows: Rows) -> Rows:
     """Add a third of rows from elsewhere, with labels by a fair coin."""
     flipped = _flip(rows, 0.2, 0.05)
-    X, labels, is_added = add_uniform_rows(flipped.X, flipped.labels, share=1 / 3, random_state=0)
-    # No label of theirs is right or wrong; the oracle does without them.
-    truth = np.concatenate([rows.true_labels, labels[is_added]])
-    return Rows(X, labels, truth)
+    X, labels, _ = add_uniform_rows(flipped.X, flipped.labels, share=1 / 3, random_state=0)
+    return Rows(X, labels, rows.true_labels)
 
 
 def _few(rows: Rows) -> Rows:
@@ -104,12 +102,14 @@ def _compute(
     name: str, rows: Rows, scores: NDArray[np.float64], split: Split
 ) -> dict[str, Figures]:
     model: Any
-    if name in ENDS:
-        y = rows.true_labels if name == ENDS[0] else rows.labels
-        model = clone(base()).fit(rows.X, y)
+    own = len(rows.true_labels)
+    if name == ENDS[0]:
+        model = clone(base()).fit(rows.X[:own], rows.true_labels)
+    elif name == ENDS[1]:
+        model = clone(base()).fit(rows.X, rows.labels)
     else:
         contender = CONTENDERS[name]
-        rates = NoiseRates.from_true_labels(rows.true_labels, rows.labels)
+        rates = NoiseRates.from_true_labels(rows.true_labels, rows.labels[:own])
         model = contender.make(**known_rates(contender, rates))
         shared = {"probabilities": scores} if contender.borrows else {}
         model.fit(rows.X, rows.labels, **shared)
