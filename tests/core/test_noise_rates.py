@@ -246,3 +246,27 @@ def test_a_dictionary_survives_json():
     assert as_dict["counts"]["positives_labeled_negative"] == 2
     assert as_dict["positive_noise_rate"] == 0.2
     assert len(as_dict) == 13
+
+
+class TestTrueLabels:
+    truth = ["b", "b", "b", "b", "a", "a", "a", "a", "a"]
+    labels = ["b", "b", "b", "a", "b", "a", "a", "a", "a"]
+
+    def test_by_hand(self):
+        """Of four positives one is lost, of five negatives one is labeled positive."""
+        rates = NoiseRates.from_true_labels(self.truth, self.labels)
+        assert rates.positive_noise_rate == pytest.approx(1 / 4)
+        assert rates.negative_noise_rate == pytest.approx(1 / 5)
+        assert rates.positive_label_error_rate == pytest.approx(1 / 4)
+        assert rates.negative_label_error_rate == pytest.approx(1 / 5)
+        assert (rates.n_positive, rates.n_negative) == (4, 5)
+
+    def test_the_other_class_may_be_positive(self):
+        rates = NoiseRates.from_true_labels(self.truth, self.labels, pos_label="a")
+        assert rates.positive_noise_rate == pytest.approx(1 / 5)
+        assert rates.negative_noise_rate == pytest.approx(1 / 4)
+
+    @pytest.mark.parametrize("truth", [["b", "a"], ["b", "c"] * 4 + ["b"]])
+    def test_both_must_speak_of_the_same_rows(self, truth):
+        with pytest.raises(ValueError, match="true_labels must have the values and the length of"):
+            NoiseRates.from_true_labels(truth, self.labels)

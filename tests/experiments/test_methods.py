@@ -134,5 +134,19 @@ def test_contenders_are_told_what_the_paper_told_them():
     assert known_rates(CONTENDERS["Elkan-Noto, true c"], rates) == {"positive_noise_rate": 0.3}
     for contender in CONTENDERS.values():
         assert contender.make(**known_rates(contender, rates)).get_params()
-    assert isinstance(_contenders.base().max_iter, int)
-    assert np.isfinite(len(CONTENDERS))
+
+
+def test_the_authors_divide_negative_labels_by_the_wrong_probability(monkeypatch):
+    """rho1 = .5, rho0 = 0: of s=0 at g = .1 the weight is (.9 - .5) / (.5 * .1), not / (.5 * .9)."""
+    seen = {}
+    monkeypatch.setattr(
+        _contenders.AuthorsReweightingClassifier,
+        "_fit_estimator",
+        lambda self, table, *rest: seen.update(weights=rest[2]),
+    )
+    y, g = np.array([1, 1, 0, 0] * 5), np.array([0.8, 0.4, 0.1, 0.0] * 5)
+    contender = CONTENDERS["importance reweighting, authors' code"]
+    model = contender.make(positive_noise_rate=0.5, negative_noise_rate=0.0)
+    model.fit(np.zeros((20, 1)), y, probabilities=g)
+    assert seen["weights"][:3].tolist() == pytest.approx([2, 2, 8])
+    assert seen["weights"][3] == pytest.approx(1 / np.finfo(np.float32).eps)
