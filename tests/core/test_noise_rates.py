@@ -249,8 +249,8 @@ def test_a_dictionary_survives_json():
 
 
 class TestTrueLabels:
-    truth = ["b", "b", "b", "b", "a", "a", "a", "a", "a"]
-    labels = ["b", "b", "b", "a", "b", "a", "a", "a", "a"]
+    truth = tuple("bbbbaaaaa")
+    labels = tuple("bbbabaaaa")
 
     def test_by_hand(self):
         """Of four positives one is lost, of five negatives one is labeled positive."""

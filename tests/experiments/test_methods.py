@@ -137,12 +137,12 @@ def test_contenders_are_told_what_the_paper_told_them():
 
 
 def test_the_authors_divide_negative_labels_by_the_wrong_probability(monkeypatch):
-    """rho1 = .5, rho0 = 0: of s=0 at g = .1 the weight is (.9 - .5) / (.5 * .1), not / (.5 * .9)."""
+    """rho1 = .5, rho0 = 0: s=0 at g = .1 weighs (.9 - .5) / (.5 * .1), not / (.5 * .9)."""
     seen = {}
     monkeypatch.setattr(
         _contenders.AuthorsReweightingClassifier,
         "_fit_estimator",
-        lambda self, table, *rest: seen.update(weights=rest[2]),
+        lambda *given: seen.update(weights=given[4]),
     )
     y, g = np.array([1, 1, 0, 0] * 5), np.array([0.8, 0.4, 0.1, 0.0] * 5)
     contender = CONTENDERS["importance reweighting, authors' code"]
