@@ -9,7 +9,9 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_example_runs(capsys):
-    code = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    code = "\n".join(
+        re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    )
     scope = {}
     exec(compile(code, str(README), "exec"), scope)
     printed = capsys.readouterr().out
