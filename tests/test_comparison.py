@@ -15,7 +15,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from rankprune import Comparison, NoiseRates, RankPruningClassifier, compare, flip_labels
 from rankprune.comparison import METHODS, trusted_figures
 from rankprune.core import make_gaussians
-from rankprune.exceptions import AssumptionWarning
+from rankprune.exceptions import (
+    AssumptionWarning,
+    SampleWeightIgnoredWarning,
+    UninformativeProbabilitiesWarning,
+)
 from rankprune.methods import ImportanceReweightingClassifier, LabelDependentCostClassifier
 
 mpl.use("Agg")
@@ -140,6 +144,19 @@ class TestWithoutTrustedLabels:
             assert by_name(found)[name].positive_noise_rate == pytest.approx(0.4, abs=0.01)
 
 
+def test_where_the_scores_say_nothing_nothing_is_said():
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(400, 3)), generator.integers(0, 2, 400)
+    with pytest.warns(UninformativeProbabilitiesWarning):
+        found = compare(X, y, methods=["rank-pruning"], random_state=0)
+    assert "nothing can be said of any method" in found.note
+    for row in found.rows:
+        assert (row.f1, row.error, row.roc_auc) == (None, None, None)
+        assert row.positive_noise_rate is None
+    with pytest.raises(ValueError, match="f1 has none for 'noisy baseline'"):
+        found.plot()
+
+
 class TestMethods:
     def test_folds_are_fitted_once(self, rows):
         X, _, y = rows
@@ -152,7 +169,9 @@ class TestMethods:
 
         methods = ["rank-pruning", "label-dependent-cost", "importance-reweighting"]
         compare(X, y, Counting(), methods=methods, random_state=0)
-        assert len(fits) == 1 + 3 + 3  # the baseline, the folds, and one for each method
+        assert (
+            len(fits) == 2 + 3 + 3
+        )  # the baseline, timed twice, the folds, and one for each method
 
     def test_classifiers_of_ones_own(self, rows):
         X, _, y = rows
@@ -208,6 +227,26 @@ class TestMethods:
         with pytest.raises(ValueError, match="estimator must be LogisticRegression"):
             compare(X, y, RandomForestClassifier(10), methods=["unbiased-loss"])
 
+    def test_estimators_without_weights_leave_out_what_works_by_weights(self, rows):
+        X, _, y = rows
+        with pytest.warns(SampleWeightIgnoredWarning):
+            found = compare(X, y, KNeighborsClassifier(15), random_state=0)
+        assert list(by_name(found)) == ["noisy baseline", "rank-pruning", "elkan-noto"]
+
+    def test_nobody_is_scored_whom_nobody_asks_for(self, rows, other_rows):
+        from sklearn.svm import LinearSVC
+
+        X, _, y = rows
+        found = compare(X, y, LinearSVC(), methods=["consistency-pruning"], test=other_rows)
+        assert by_name(found)["consistency-pruning"].error < 0.5
+
+    def test_cv_is_that_of_the_comparison_for_names_and_of_ones_own_classifiers(self, rows):
+        X, _, y = rows
+        found = compare(X, y, methods=["weighted-logistic"], cv=5, random_state=0)
+        assert found.classifiers["weighted-logistic"].cv == 5
+        mine = {"mine": RankPruningClassifier(cv=4, scorer=LogisticRegression())}
+        assert compare(X, y, methods=mine, cv=5).classifiers["mine"].cv == 4
+
     def test_models_without_scores_have_no_ranking(self, rows, other_rows):
         class Constant(ClassifierMixin, BaseEstimator):
             def fit(self, X, y):
@@ -255,6 +294,13 @@ class TestRefusals:
             ({"true_labels": [[0, 1]] * 600}, r"one per row; got shape \(600, 2\)"),
             ({"noise_rates": 0.3}, "noise_rates must be NoiseRates, got float"),
             ({"probabilities": np.zeros(1200)}, "probabilities must come with test"),
+            ({"methods": ["oracle"]}, "must not name the oracle without true_labels"),
+            ({"methods": {"oracle": None}}, "must not be named 'oracle'"),
+            (
+                {"methods": {"other": RankPruningClassifier(pos_label=0)}},
+                "must agree on the positive label: 'other' has pos_label=0, the comparison 1",
+            ),
+            ({"groups": np.arange(1200) % 3}, "test must be given where a quarter cannot be held"),
         ],
     )
     def test_bad_arguments_are_named(self, arguments, message, rows):
@@ -308,8 +354,9 @@ class TestShowing:
             found.plot("speed")
         X, _, y = rows
         untrusted = compare(X, y, methods=[], random_state=0)
-        with pytest.raises(ValueError, match="average_precision cannot be measured without"):
+        with pytest.raises(ValueError, match=r"has none for 'noisy baseline'.*no trusted labels"):
             untrusted.plot("average_precision")
+        assert untrusted.plot("fit_ratio").ax_.get_xlabel() == "fit ratio"
         assert untrusted.plot("f1").ax_.get_xlabel() == "F1, estimated"
 
 

@@ -16,7 +16,7 @@ from sklearn.feature_selection import RFE, RFECV
 from sklearn.metrics import get_scorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 
 from rankprune.exceptions import SampleWeightIgnoredWarning, warn_caller
@@ -106,6 +106,35 @@ def fit_weighted(estimator: Any, X: Any, y: Any, sample_weight: NDArray[np.float
         _request_weights(estimator)
         return estimator.fit(X, y, sample_weight=sample_weight)
     return estimator.fit(X, y, **{str(_weight_keyword(estimator)): sample_weight})
+
+
+def fit_rows(
+    estimator: Any,
+    X: Any,
+    y_given: NDArray[Any],
+    rows: NDArray[np.intp],
+    y: NDArray[Any],
+    sample_weight: NDArray[np.float64] | None,
+) -> Any:
+    """Fit an estimator of our own to rows by number, with labels and weights they have there.
+
+    A row may occur twice, once with each label. Weights tell a model what that means, but never
+    reach the steps before it: these see every row once, with its given label.
+    """
+    n_rows = len(y_given)
+    if len(rows) > n_rows or len(np.unique(rows)) < len(rows):
+        if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+            first = np.unique(rows)
+            steps = estimator[:-1]
+            seen = steps.fit_transform(_safe_indexing(X, first), y_given[first])
+            estimator.steps[:-1] = steps.steps
+            places = np.searchsorted(first, rows)
+            fit_weighted(estimator.steps[-1][1], _safe_indexing(seen, places), y, sample_weight)
+            return estimator
+    # Where nothing is left out, nothing needs copying.
+    elif len(rows) == n_rows and bool((np.diff(rows) > 0).all()):
+        return fit_weighted(estimator, X, y, sample_weight)
+    return fit_weighted(estimator, _safe_indexing(X, rows), y, sample_weight)
 
 
 def copy_input_tags(tags: Any, estimator: Any) -> Any:

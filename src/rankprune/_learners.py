@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_regressor
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -25,7 +25,7 @@ from rankprune._fitting import (
     RandomState,
     copy_input_tags,
     draw_seed,
-    fit_weighted,
+    fit_rows,
     fresh_clone,
     warn_if_weights_are_lost,
 )
@@ -83,18 +83,22 @@ class Doubt:
         weight = None if self.weight is None else self.weight[self.doubted]
         return Inputs(self.is_positive[self.doubted], scores[self.doubted], weight)
 
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """Return the weight of each row, 1 where none were given."""
+        return np.ones(len(self.counted)) if self.weight is None else self.weight
+
     def masses(self) -> tuple[float, float]:
         """Return how many rows in doubt carry each label, the positive one first."""
-        mass = np.ones(len(self.counted)) if self.weight is None else self.weight
         return (
-            float(mass[self.doubted & self.is_positive].sum()),
-            float(mass[self.doubted & ~self.is_positive].sum()),
+            float(self.mass[self.doubted & self.is_positive].sum()),
+            float(self.mass[self.doubted & ~self.is_positive].sum()),
         )
 
-    def weigh(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights of all rows, with those in doubt multiplied by factors of theirs."""
-        weights = np.ones(len(self.counted)) if self.weight is None else self.weight.copy()
-        weights[self.doubted] *= factors
+    def weigh(self, factors: NDArray[np.float64], settled: float = 1.0) -> NDArray[np.float64]:
+        """Return the weights of all rows times factors: of each in doubt, and of the others."""
+        weights = self.mass * settled
+        weights[self.doubted] = self.mass[self.doubted] * factors
         return weights
 
 
@@ -111,6 +115,16 @@ class Table:
     def weight(self) -> Weights:
         """Return the sample weights."""
         return self.doubt.weight
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """Return the labels as classifiers take them."""
+        return labels_to_fit(self.labels)
+
+    @property
+    def positive(self) -> Any:
+        """Return the positive label as classifiers take it."""
+        return self.y[self.labels.is_positive.argmax()]
 
     @property
     def n_rows(self) -> int:
@@ -140,6 +154,11 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     verbose: int = 0
     pos_label: Any = None
+    # What a fit sets last: without it there is no model, whatever else a failed fit left behind.
+    _model_attribute = "estimator_"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._model_attribute)
 
     def _read(
         self,
@@ -221,6 +240,9 @@ class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignor
     def _base(self) -> Any:
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
+    def _check_estimator(self) -> None:
+        """Refuse an estimator that the method cannot work with."""
+
     def _fit_estimator(
         self,
         table: Table,
@@ -233,13 +255,11 @@ class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignor
         """Fit the estimator to these rows, labels and weights, and take on what it learned."""
         estimator = fresh_clone(self._base(), draw_seed(generator))
         warn_if_weights_are_lost(estimator, weights, lost)
-        # Where nothing is left out, nothing needs copying.
-        is_whole = len(rows) == table.n_rows and bool((np.diff(rows) > 0).all())
-        X = table.X if is_whole else _safe_indexing(table.X, rows)
         y = labels_to_fit(replace(table.labels, is_positive=is_positive))
-        self.estimator_ = fit_weighted(estimator, X, y, weights)
+        fit_rows(estimator, table.X, table.y, rows, y, weights)
         self.classes_ = table.labels.classes
         self._keep_features(estimator)
+        self.estimator_ = estimator
 
 
 class RateBasedClassifier(DelegatingClassifier):

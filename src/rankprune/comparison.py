@@ -22,7 +22,7 @@ from sklearn.metrics import (
     roc_auc_score,
     zero_one_loss,
 )
-from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from rankprune._fitting import RandomState, draw_seed, fresh_clone, private_random_state
@@ -31,6 +31,7 @@ from rankprune.core import NoiseRates
 from rankprune.core._inputs import (
     BinaryLabels,
     FloatArray,
+    count_true,
     validate_labels,
     validate_probabilities,
 )
@@ -82,8 +83,8 @@ _DEFAULT = (
     "elkan-noto, weighting",
 )
 
-# Share of the rows that is held out where no test rows are given.
-_HELD_OUT = 0.25
+# One part in so many is held out where no test rows are given.
+_N_PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,10 @@ class ComparedMethod:
     ----------
     method : str
     positive_noise_rate, negative_noise_rate : float or None
-        The rates that it used, None where it uses none.
+        The rates that it used, None where it used none.
     f1, error, roc_auc : float or None
         On the test rows. Without trusted labels they are estimates of what clean ones would say,
-        and may leave [0, 1].
+        and may leave [0, 1]; None where the probabilities do not tell the labels apart.
     average_precision, auc_pr : float or None
         Average precision, and the area under the interpolated precision-recall curve, as the paper
         computes it. None without trusted labels, from which neither can be estimated.
@@ -184,12 +185,14 @@ class Comparison:
                 f"metric must be one of {list(names)}, got {metric!r}. Pass a column of to_frame()."
             )
         values = {row.method: getattr(row, metric) for row in self.rows}
-        if None in values.values():
+        missing = [name for name, value in values.items() if value is None]
+        if missing:
             raise ValueError(
-                f"metric must have a value, but {metric} cannot be measured without trusted "
-                'labels. Pass true_labels or test to compare, or plot "f1".'
+                f"metric must have a value for every method, but {metric} has none for "
+                f"{missing[0]!r}. {self.note}"
             )
-        name = _title(metric) + ("" if self.is_trusted else ", estimated")
+        is_estimate = not self.is_trusted and metric != "fit_ratio"
+        name = _title(metric) + (", estimated" if is_estimate else "")
         return ComparisonDisplay(values, name).plot(ax=ax)
 
     def __str__(self) -> str:
@@ -271,7 +274,8 @@ def compare(
     pos_label : default=None
         The positive label; the larger of the two values by default.
     cv, n_jobs, random_state
-        As in `RankPruningClassifier`, for every method.
+        As in `RankPruningClassifier`: for the shared probabilities, and for every method that
+        leaves them open.
 
     Returns
     -------
@@ -311,7 +315,6 @@ def compare(
         probabilities = validate_probabilities(probabilities, len(labels.is_positive))
     generator = private_random_state(random_state)
     arena = _arena(X, labels, truth, test, groups, draw_seed(generator))
-    chosen, left_out = _chosen(methods, estimator)
     shared = _Shared(
         LogisticRegression(max_iter=1000) if estimator is None else estimator,
         noise_rates,
@@ -320,6 +323,7 @@ def compare(
         n_jobs,
         draw_seed(generator),
     )
+    chosen, left_out = _chosen(methods, shared, truth is not None)
     return _Race(arena, shared, probabilities).run(chosen, left_out)
 
 
@@ -368,11 +372,7 @@ def _arena(
         where = f"Measured on {len(test_labels)} test rows with trusted labels."
         return _Arena(X, labels, truth, groups, X_test, test_labels, True, where)
     is_positive = labels.is_positive
-    if groups is None:
-        splitter = StratifiedShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
-    else:
-        splitter = GroupShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
-    train, held = next(splitter.split(is_positive, is_positive, groups))
+    train, held = _hold_out(is_positive, groups, seed)
     kind = "noisy" if truth is None else "trusted"
     return _Arena(
         _safe_indexing(X, train),
@@ -384,6 +384,26 @@ def _arena(
         truth is not None,
         f"Measured on {len(held)} held-out rows with {kind} labels.",
     )
+
+
+def _hold_out(
+    is_positive: NDArray[np.bool_], groups: Any, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows to learn from and a quarter to measure on, no group in both."""
+    smallest = min(count_true(is_positive), count_true(~is_positive))
+    n_groups = smallest if groups is None else len(set(np.asarray(groups).tolist()))
+    if min(smallest, n_groups) < _N_PARTS:
+        raise ValueError(
+            f"test must be given where a quarter cannot be held out: that takes {_N_PARTS} rows of "
+            f"each class and {_N_PARTS} groups, got {smallest} and {n_groups}. Pass "
+            "(X_test, y_test)."
+        )
+    if groups is None:
+        splitter = StratifiedKFold(_N_PARTS, shuffle=True, random_state=seed)
+    else:
+        splitter = StratifiedGroupKFold(_N_PARTS, shuffle=True, random_state=seed)
+    train, held = next(splitter.split(is_positive, is_positive, groups))
+    return train, held
 
 
 def _other_labels(values: ArrayLike, labels: BinaryLabels, name: str) -> NDArray[np.bool_]:
@@ -400,16 +420,20 @@ def _other_labels(values: ArrayLike, labels: BinaryLabels, name: str) -> NDArray
 
 
 def _chosen(
-    methods: Iterable[str] | Mapping[str, Any] | None, estimator: Any
+    methods: Iterable[str] | Mapping[str, Any] | None, shared: _Shared, has_truth: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the classifiers to compare, and the names of those that the estimator rules out."""
     if isinstance(methods, Mapping):
+        for name in (BASELINE, ORACLE):
+            if name in methods:
+                raise ValueError(
+                    f"methods must not be named {name!r}, which is always one of ours. Rename it."
+                )
         return {name: clone(method) for name, method in methods.items()}, []
     if methods is None:
-        left_out = []
-        if estimator is not None and not _is_plain_logistic(estimator):
-            left_out = ["unbiased-loss"]
-        return {name: clone(METHODS[name]) for name in _DEFAULT if name not in left_out}, left_out
+        made = {name: _named(name, shared) for name in _DEFAULT}
+        left_out = [name for name, method in made.items() if not _takes_estimator(method)]
+        return {name: method for name, method in made.items() if name not in left_out}, left_out
     names = [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if name not in (*METHODS, BASELINE, ORACLE):
@@ -417,12 +441,24 @@ def _chosen(
                 f"methods must be among {sorted(METHODS)}, got {name!r}. Pass a mapping of names "
                 "to classifiers for others."
             )
-    return {name: clone(METHODS[name]) for name in names if name in METHODS}, []
+    if ORACLE in names and not has_truth:
+        raise ValueError(
+            "methods must not name the oracle without true_labels, which it is fitted to. Pass "
+            "them, or leave it out."
+        )
+    return {name: _named(name, shared) for name in names if name in METHODS}, []
 
 
-def _is_plain_logistic(estimator: Any) -> bool:
+def _named(name: str, shared: _Shared) -> Any:
+    method = clone(METHODS[name])
+    given = method.get_params(deep=False)
+    offered = {"estimator": shared.estimator, "cv": shared.cv}
+    return method.set_params(**{key: value for key, value in offered.items() if key in given})
+
+
+def _takes_estimator(method: Any) -> bool:
     try:
-        UnbiasedLossClassifier(estimator)._check_estimator()
+        method._check_estimator()
     except ValueError:
         return False
     return True
@@ -444,20 +480,19 @@ class _Race:
         """Return the comparison, baseline first and oracle last."""
         arena = self.arena
         baseline = fresh_clone(self.shared.estimator, self.shared.seed)
-        plain_seconds = _seconds(lambda: baseline.fit(arena.X, self.y))
-        if self.scores is None:
-            self.score_seconds = _seconds(self._score)
-        fitted = {BASELINE: (baseline, plain_seconds)}
+        # The faster of two, since it is the unit of all times and the first fit warms up.
+        plain = min(_seconds(lambda: baseline.fit(arena.X, self.y)) for _ in range(2))
+        fitted = {BASELINE: (baseline, plain)}
         for name, method in chosen.items():
             _log.info("comparing %s", name)
-            fitted[name] = self._fit(method)
+            fitted[name] = self._fit(method, name)
         if arena.true_labels is not None:
             oracle = fresh_clone(self.shared.estimator, self.shared.seed)
             right = labels_to_fit(replace(arena.labels, is_positive=arena.true_labels))
             fitted[ORACLE] = oracle, _seconds(lambda: oracle.fit(arena.X, right))
         rates = None if arena.is_trusted else self._rates()
         rows = [
-            self._measure(name, model, seconds / plain_seconds, rates)
+            self._measure(name, model, seconds / plain, rates)
             for name, (model, seconds) in fitted.items()
         ]
         return Comparison(
@@ -471,36 +506,45 @@ class _Race:
         # Said only where it is not what every method takes for granted.
         return None if self.shared.pos_label is None else self.positive
 
-    def _score(self) -> None:
-        shared = self.shared
-        self.scores = out_of_fold_probabilities(
-            shared.estimator,
-            self.arena.X,
-            self.y,
-            cv=shared.cv,
-            groups=self.arena.groups,
-            n_jobs=shared.n_jobs,
-            random_state=shared.seed,
-            pos_label=self._pos_label(),
-        )
+    def _shared_scores(self) -> FloatArray:
+        """Return the out-of-fold probabilities, computed once and only if anybody asks."""
+        if self.scores is None:
+            start = time.perf_counter()
+            self.scores = out_of_fold_probabilities(
+                self.shared.estimator,
+                self.arena.X,
+                self.y,
+                cv=self.shared.cv,
+                groups=self.arena.groups,
+                n_jobs=self.shared.n_jobs,
+                random_state=self.shared.seed,
+                pos_label=self._pos_label(),
+            )
+            self.score_seconds = time.perf_counter() - start
+        return self.scores
 
-    def _fit(self, method: Any) -> tuple[Any, float]:
+    def _fit(self, method: Any, name: str) -> tuple[Any, float]:
         """Return a method fitted with what is shared, and how long that would take alone."""
         shared = self.shared
         given = method.get_params(deep=False)
+        if given.get("pos_label") not in (None, self.arena.labels.pos_label):
+            raise ValueError(
+                f"methods must agree on the positive label: {name!r} has pos_label="
+                f"{given['pos_label']}, the comparison {self.arena.labels.pos_label}. Pass "
+                "pos_label to compare, and leave it out of the methods."
+            )
+        is_ours = given.get("estimator") in (None, shared.estimator) and "estimator" in given
         offered = {
             "estimator": shared.estimator,
-            "pos_label": self._pos_label(),
             "n_jobs": shared.n_jobs,
             "random_state": shared.seed,
         }
         if shared.noise_rates is not None:
             offered["positive_noise_rate"] = shared.noise_rates.positive_noise_rate
             offered["negative_noise_rate"] = shared.noise_rates.negative_noise_rate
-        is_ours = given.get("estimator", 0) is None
-        taken = {name: value for name, value in offered.items() if given.get(name, 0) is None}
-        if is_ours and "cv" in given:
-            taken["cv"] = shared.cv
+        taken = {key: value for key, value in offered.items() if given.get(key, 0) is None}
+        if "pos_label" in given:
+            taken["pos_label"] = self._pos_label()
         method.set_params(**taken)
         accepted = inspect.signature(method.fit).parameters
         extra: dict[str, Any] = {}
@@ -508,7 +552,7 @@ class _Race:
             extra["groups"] = self.arena.groups
         borrows = is_ours and "probabilities" in accepted and given.get("scorer") is None
         if borrows:
-            extra["probabilities"] = self.scores
+            extra["probabilities"] = self._shared_scores()
         seconds = _seconds(lambda: method.fit(self.arena.X, self.y, **extra))
         needed_them = borrows and hasattr(method, "probabilities_")
         return method, seconds + (self.score_seconds if needed_them else 0.0)
@@ -516,8 +560,7 @@ class _Race:
     def _rates(self) -> NoiseRates:
         if self.shared.noise_rates is not None:
             return self.shared.noise_rates
-        assert self.scores is not None  # scored before any method
-        return estimate_noise_rates(self.arena.labels.is_positive, self.scores)
+        return estimate_noise_rates(self.arena.labels.is_positive, self._shared_scores())
 
     def _measure(
         self, name: str, model: Any, fit_ratio: float, rates: NoiseRates | None
@@ -525,20 +568,33 @@ class _Race:
         arena = self.arena
         predicted = np.asarray(model.predict(arena.X_test)) == self.positive
         scores = _positive_scores(model, arena.X_test, self.positive)
-        used = getattr(model, "noise_rates_", None)
-        positive = None if used is None else used.positive_noise_rate
-        negative = None if used is None else used.negative_noise_rate
+        used: Any = getattr(model, "noise_rates_", None)
+        is_used = used is not None and used.reliable
         if rates is None:
             figures: _Figures = trusted_figures(arena.test_labels, predicted, scores)
-        else:
+        elif rates.reliable:
             found = clean_metrics(arena.test_labels, predicted, rates, scores=scores)
             ranked = found["roc_auc"].value if scores is not None else None
             figures = (found["f1"].value, found["error"].value, ranked, None, None)
-        return ComparedMethod(name, positive, negative, *figures, fit_ratio)
+        else:
+            figures = (None, None, None, None, None)
+        return ComparedMethod(
+            name,
+            used.positive_noise_rate if is_used else None,
+            used.negative_noise_rate if is_used else None,
+            *figures,
+            fit_ratio,
+        )
 
     def _notes(self, rates: NoiseRates | None, left_out: list[str]) -> list[str]:
         notes = [self.arena.where]
-        if rates is not None:
+        if rates is not None and not rates.reliable:
+            notes.append(
+                "There are no trusted labels, and the probabilities do not tell the labels apart: "
+                "nothing can be said of any method. Pass true_labels or test to measure, known "
+                "noise_rates, or a stronger estimator."
+            )
+        elif rates is not None:
             kind = "estimated" if self.shared.noise_rates is None else "known"
             notes.append(
                 "There are no trusted labels: F1, error and ROC AUC are what clean labels would "

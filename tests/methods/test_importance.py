@@ -7,6 +7,7 @@ from sklearn.model_selection import cross_val_predict
 
 from rankprune import flip_labels
 from rankprune.core import gaussian_posterior, make_gaussians
+from rankprune.exceptions import ClassAlmostEmptiedWarning
 from rankprune.methods import DensityRatioClassifier, ImportanceReweightingClassifier
 from rankprune.methods._density_ratio import kliep_heights, ulsif_heights
 
@@ -42,7 +43,28 @@ def test_the_committee_may_find_the_labels_clean():
     assert model.noise_rates_.positive_noise_rate == 0
 
 
+def test_a_class_is_never_left_without_weight():
+    X, y = np.arange(40.0)[:, None], np.arange(40) >= 20
+    g = np.where(y, 0.30, 0.05) + np.arange(40) / 1000
+    model = ImportanceReweightingClassifier(positive_noise_rate=0.1, negative_noise_rate=0.4)
+    with pytest.warns(ClassAlmostEmptiedWarning, match="no weight to any row of a class"):
+        model.fit(X, y, probabilities=g)
+    assert model.classes_.tolist() == [False, True]
+
+
 class TestDensityRatio:
+    def test_one_row_of_a_class_is_enough(self):
+        X = np.r_[np.zeros((20, 2)), [[5.0, 5.0]]]
+        for method in ("ulsif", "kliep"):
+            model = DensityRatioClassifier(method, random_state=0).fit(X, [0] * 20 + [1])
+            assert model.predict([[5.0, 5.0], [0.0, 0.0]]).tolist() == [1, 0]
+
+    @pytest.mark.parametrize("parameters", [{"widths": []}, {"widths": [0]}, {"penalties": [-1]}])
+    def test_choices_must_be_some_and_above_zero(self, parameters):
+        (name,) = parameters
+        with pytest.raises(ValueError, match=f"{name} must (hold at least|be finite and)"):
+            DensityRatioClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
+
     @pytest.mark.parametrize("method", ["ulsif", "kliep"])
     def test_it_comes_near_the_posterior(self, method):
         X, y = make_gaussians(2000, separability=2, prevalence=0.3, random_state=0)

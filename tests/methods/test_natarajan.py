@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -54,6 +55,22 @@ class TestNegativeWeights:
         base = make_pipeline(StandardScaler(), LogisticRegression())
         assert UnbiasedLossClassifier(base, random_state=0).fit(X, y).score(X, truth) > 0.95
 
+    def test_steps_before_the_last_see_every_row_once_with_its_label(self):
+        """Each row with both labels would tell a selection of columns nothing."""
+        generator = np.random.default_rng(0)
+        X = generator.normal(size=(1500, 40))
+        truth = (X[:, 37] > 0).astype(int)
+        y = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.2, random_state=0)
+        base = make_pipeline(SelectKBest(k=1), LogisticRegression())
+        for parameters in (
+            {"positive_noise_rate": 0.2, "negative_noise_rate": 0.2},
+            {"noise_estimator": "cross-validation", "random_state": 0},
+        ):
+            model = UnbiasedLossClassifier(base, **parameters).fit(X, y)
+            assert model.estimator_[0].get_support(indices=True).tolist() == [37]
+            assert model.score(X, truth) > 0.97
+        assert not hasattr(base[0], "scores_")
+
 
 @BOTH
 class TestCrossValidation:
@@ -91,6 +108,30 @@ def test_costs_search_differences_only(asymmetric):
     model = LabelDependentCostClassifier(noise_estimator="cross-validation", random_state=0)
     rates = model.fit(X, y).noise_rates_
     assert 0 in (rates.positive_noise_rate, rates.negative_noise_rate)
+
+
+def test_settled_rows_weigh_what_the_clean_loss_weighs(asymmetric, monkeypatch):
+    """In expectation the weighted loss is the clean one times (1 - .4 - .1) / 2 = .25."""
+    X, _, y = asymmetric
+    seen = {}
+    monkeypatch.setattr(
+        LabelDependentCostClassifier,
+        "_fit_estimator",
+        lambda *given: seen.update(weights=given[4]),
+    )
+    trusted = np.arange(len(y)) < 10
+    LabelDependentCostClassifier(positive_noise_rate=0.4, negative_noise_rate=0.1).fit(
+        X, y, trusted=trusted
+    )
+    assert seen["weights"][:10] == pytest.approx(0.25)
+    assert seen["weights"][10:] == pytest.approx(np.where(y[10:] == 1, 0.65, 0.35))
+
+
+def test_probabilities_are_checked_even_where_nobody_needs_them(asymmetric):
+    X, _, y = asymmetric
+    model = LabelDependentCostClassifier(positive_noise_rate=0.4, negative_noise_rate=0.1)
+    with pytest.raises(ValueError, match="probabilities must be real numbers"):
+        model.fit(X, y, probabilities=["junk"] * len(y))
 
 
 def test_known_rates_need_no_folds(asymmetric):

@@ -125,12 +125,29 @@ class TestEverywhere:
         with pytest.raises(sklearn.exceptions.NotFittedError):
             model.predict(X)
 
+    def test_a_fit_that_fails_late_leaves_no_model_either(self, method, rows):
+        X, y = rows
+        model = make(method)
+        if "cv" not in model.get_params():
+            pytest.skip("has no folds that could fail")
+        with pytest.raises(ValueError, match="cv=1000 needs at least 1000 rows"):
+            model.set_params(cv=1000).fit(X, y)
+        with pytest.raises(sklearn.exceptions.NotFittedError):
+            model.predict(X)
+
+    def test_equal_weights_are_no_weights(self, method, rows):
+        X, y = rows
+        plain = make(method).fit(X, y).predict_proba(X)
+        assert make(method).fit(X, y, sample_weight=np.ones(len(y))).predict_proba(
+            X
+        ) == pytest.approx(plain, abs=1e-6)
+
     def test_the_global_generator_is_left_alone(self, method, rows):
         X, y = rows
-        before = np.random.get_state()[1].copy()
+        before = repr(np.random.get_state())
         parameters = {"random_state": None} if "random_state" in make(method).get_params() else {}
         make(method).set_params(**parameters).fit(X, y)
-        assert (np.random.get_state()[1] == before).all()
+        assert repr(np.random.get_state()) == before
 
 
 @pytest.mark.parametrize("method", WITH_ESTIMATOR)
@@ -140,6 +157,19 @@ class TestWithEstimator:
         y = np.array([1, 0] * 40)
         base = make_pipeline(TfidfVectorizer(), LogisticRegression())
         assert (make(method, estimator=base).fit(texts, y).predict(texts) == y).all()
+
+    def test_class_weights_by_name(self, method, rows):
+        X, y = rows
+        names = np.where(y == 1, "yes", "no")
+        base = LogisticRegression(class_weight={"no": 1, "yes": 2})
+        for parameters in ({}, {"noise_estimator": "cross-validation"}):
+            try:
+                model = make(method, estimator=base, **parameters)
+            except TypeError:
+                continue  # has no noise estimator
+            if parameters and method is not LabelDependentCostClassifier:
+                continue
+            assert set(model.fit(X, names).predict(X)) == {"yes", "no"}
 
     def test_regressors_are_refused(self, method, rows):
         with pytest.raises(ValueError, match="must be a classifier, got LinearRegression"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy.stats import randint
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
@@ -146,6 +147,19 @@ class TestElkanNoto:
         assert hasattr(model, "decision_function")
         assert ((model.fit(X, y).decision_function(X) > 0) == (model.predict(X) == 1)).all()
 
+    def test_probabilities_are_offered_only_where_there_are_any(self, pu):
+        X, truth, y = pu
+        with pytest.raises(ValueError, match="estimator must have predict_proba, got LinearSVC"):
+            ElkanNotoClassifier(LinearSVC(), positive_noise_rate=0.5).fit(X, y)
+        model = ElkanNotoClassifier(LinearSVC(), scorer=LogisticRegression(), weighting=True)
+        assert not hasattr(model.fit(X, y), "predict_proba")
+        assert model.score(X, truth) > 0.95
+
+    def test_probabilities_are_checked_even_where_nobody_needs_them(self, pu):
+        X, _, y = pu
+        with pytest.raises(ValueError, match=r"probabilities must lie in \[0, 1\]"):
+            ElkanNotoClassifier(positive_noise_rate=0.5).fit(X, y, probabilities=y * 2.0)
+
     def test_weighting_needs_weights(self, pu):
         X, _, y = pu
         model = ElkanNotoClassifier(KNeighborsClassifier(), weighting=True)
@@ -230,6 +244,27 @@ class TestChoices:
         assert (model.positive_cost_, model.negative_cost_) in costs
         assert set(model._candidates()) == costs
 
+    @pytest.mark.parametrize(
+        "model",
+        [
+            WeightedLogisticPUClassifier(Cs=[]),
+            BiasedSVMClassifier(negative_costs=[]),
+            BiasedSVMClassifier(cost_ratios=[]),
+        ],
+    )
+    def test_there_must_be_something_to_choose_from(self, model, pu):
+        X, _, y = pu
+        with pytest.raises(ValueError, match="must hold at least one row, got none"):
+            model.fit(X, y)
+
+    def test_folds_may_be_fitted_in_threads(self, pu):
+        X, _, y = pu
+        model = WeightedLogisticPUClassifier(random_state=0)
+        one = model.fit(X, y).predict_proba(X)
+        with parallel_config("threading"):
+            many = [model.set_params(n_jobs=4).fit(X, y).predict_proba(X) for _ in range(3)]
+        assert all((one == other).all() for other in many)
+
     def test_the_machine_has_these_costs(self, pu):
         X, _, y = pu
         model = BiasedSVMClassifier(2.0, 0.5, random_state=0).fit(X, y)
@@ -302,6 +337,18 @@ class TestBagging:
         votes = model.predict_proba(X)[:, 1] * 10
         assert votes == pytest.approx(np.round(votes))
         assert model.score(X, truth) > 0.95
+
+    def test_the_scale_of_weights_does_not_matter(self, pu):
+        X, _, y = pu
+        base = LogisticRegression(C=np.inf)
+        found = [
+            BaggingPUClassifier(base, n_estimators=5, random_state=0)
+            .fit(X, y, sample_weight=np.full(len(y), scale))
+            .predict(X)
+            for scale in (0.01, 1.0, 100.0)
+        ]
+        assert (found[0] == found[1]).mean() > 0.98
+        assert (found[2] == found[1]).mean() > 0.98
 
     def test_lost_weights_are_said(self, pu):
         X, _, y = pu

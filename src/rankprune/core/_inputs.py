@@ -226,6 +226,21 @@ def validate_label_frequency(value: Any) -> float:
     return float(value)
 
 
+def validate_choices(values: Any, name: str) -> list[float]:
+    """Return numbers above 0 to choose from, at least one."""
+    choices = _real_numbers(
+        _one_dimensional(as_array(values, name), name, "numbers to choose from"),
+        name,
+        "Pass a list such as [0.1, 1, 10].",
+    )
+    bad = np.flatnonzero(~((choices > 0) & (choices < np.inf)))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be finite and above 0, got {choices[bad[0]]:g}. Leave that one out."
+        )
+    return [float(value) for value in choices]
+
+
 def validate_count(value: Any, name: str, example: int) -> int:
     """Return a whole number of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:

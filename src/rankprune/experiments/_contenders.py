@@ -73,13 +73,9 @@ def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
     """Return the true rates as keywords for a contender that is told them."""
     if not contender.knows_rates:
         return {}
-    known = {
-        "positive_noise_rate": rates.positive_noise_rate,
-        "negative_noise_rate": rates.negative_noise_rate,
-    }
-    if contender.paper == "elk08":
-        del known["negative_noise_rate"]  # which it takes to be 0
-    return known
+    taken = contender.make().get_params(deep=False)
+    names = ("positive_noise_rate", "negative_noise_rate")
+    return {name: getattr(rates, name) for name in names if name in taken}
 
 
 class AuthorsReweightingClassifier(ImportanceReweightingClassifier):

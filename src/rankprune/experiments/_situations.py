@@ -48,9 +48,9 @@ def _strangers(rows: Rows) -> Rows:
 
 def _few(rows: Rows) -> Rows:
     chosen = np.random.RandomState(0).permutation(len(rows.X))
-    # Both classes must have enough rows for three folds, however rare one is.
+    # As common as in the problem, but enough for three folds of the labels that are left.
     is_positive = rows.true_labels[chosen]
-    n_positive = FEW_ROWS // 5
+    n_positive = max(FEW_ROWS // 5, round(FEW_ROWS * is_positive.mean()))
     first = np.concatenate(
         [chosen[is_positive][:n_positive], chosen[~is_positive][: FEW_ROWS - n_positive]]
     )

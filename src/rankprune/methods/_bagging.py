@@ -52,7 +52,7 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
     Attributes
     ----------
     estimators_ : list of classifiers
-        One per bag, fitted to classes 0 (unlabeled) and 1 (labeled).
+        One per bag.
     out_of_bag_probabilities_ : ndarray of shape (n_rows,)
         Of each unlabeled row, from the bags that did not draw it; NaN for labeled rows and for
         those that every bag drew or that weigh nothing.
@@ -62,8 +62,9 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
     Notes
     -----
     Each bag fits all labeled rows against a sample of the unlabeled ones. Some samples hold few
-    hidden positives, and the mean over bags of the probabilities profits from those. With a
-    support vector machine as estimator this is the source's bagging SVM.
+    hidden positives, and the mean over bags of the probabilities profits from those. The source
+    fits support vector machines and takes the mean of their distances; one without
+    ``predict_proba`` votes here, so calibrate it to rank finely.
 
     Use it to rank unlabeled rows, above all when few are labeled: the out-of-bag probabilities are
     made for that. It fails at saying how many positives there are: bags are balanced, so its
@@ -86,6 +87,7 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
     True
     """
 
+    _model_attribute = "estimators_"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 1, None, closed="left"), None],
@@ -148,21 +150,23 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
             delayed(_fit_bag)(fresh_clone(self._base(), seed), table, labeled, bag, unlabeled)
             for seed, bag in zip(seeds, bags, strict=True)
         )
-        self.estimators_ = [estimator for estimator, _ in fitted]
-        self._keep_features(self.estimators_[0])
+        self._keep_features(fitted[0][0])
         scores = np.array([part for _, part in fitted])
         seen = ~np.isnan(scores)
         with np.errstate(invalid="ignore"):  # a row that every bag drew has no mean
             means = np.where(seen, scores, 0).sum(axis=0) / seen.sum(axis=0)
         self.out_of_bag_probabilities_ = np.full(table.n_rows, np.nan)
         self.out_of_bag_probabilities_[unlabeled] = means
+        self.estimators_ = [estimator for estimator, _ in fitted]
         return self
 
     def _base(self) -> Any:
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _positive_probability(self, X: Any) -> NDArray[np.float64]:
-        scores = [_probability(estimator, X) for estimator in self.estimators_]
+        scores = [
+            _probability(estimator, X, self._positive_column_) for estimator in self.estimators_
+        ]
         return np.asarray(np.mean(scores, axis=0))
 
     def __sklearn_tags__(self) -> Any:
@@ -178,20 +182,23 @@ def _fit_bag(
 ) -> tuple[Any, NDArray[np.float64]]:
     """Return the estimator of a bag, and its scores of the unlabeled rows that it did not draw."""
     rows = np.concatenate([labeled, bag])
-    y = np.repeat([1, 0], [len(labeled), len(bag)])
     weights = None
     if table.weight is not None:
-        weights = np.concatenate([table.weight[labeled], np.ones(len(bag))])
-    fit_weighted(estimator, _safe_indexing(table.X, rows), y, weights)
+        # Drawn rows have spent their weights on being drawn; all that is left is the scale.
+        own = table.weight[labeled]
+        weights = np.concatenate([own, np.full(len(bag), own.mean())])
+    fit_weighted(estimator, _safe_indexing(table.X, rows), table.y[rows], weights)
+    column = int(estimator.classes_[1] == table.positive)
     scores = np.full(len(unlabeled), np.nan)
     left_out = ~np.isin(unlabeled, bag)
     if left_out.any():
-        scores[left_out] = _probability(estimator, _safe_indexing(table.X, unlabeled[left_out]))
+        held_out = _safe_indexing(table.X, unlabeled[left_out])
+        scores[left_out] = _probability(estimator, held_out, column)
     return estimator, scores
 
 
-def _probability(estimator: Any, X: Any) -> NDArray[np.float64]:
+def _probability(estimator: Any, X: Any, column: int) -> NDArray[np.float64]:
     """Return P(labeled) by one estimator, or its vote."""
     if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X)[:, 1], dtype=np.float64)
-    return np.asarray(estimator.predict(X) == 1, dtype=np.float64)
+        return np.asarray(estimator.predict_proba(X)[:, column], dtype=np.float64)
+    return np.asarray(estimator.predict(X) == estimator.classes_[column], dtype=np.float64)

@@ -13,12 +13,11 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 
 from rankprune._fitting import RandomState, draw_seed, private_random_state
-from rankprune.core._inputs import Inputs
+from rankprune.core._inputs import Inputs, validate_choices
 from rankprune.methods._pu import (
     MarginPUClassifier,
     best_by_criterion,
     fit_slope,
-    masses,
     probability_of,
     warn_if_positives_look_wrong,
 )
@@ -148,7 +147,7 @@ class BiasedSVMClassifier(MarginPUClassifier):
         splits = make_splits(self.cv, table.X, table.labels, table.groups, table.weight, seed)
         is_labeled = table.labels.is_positive
         costs = self._candidates()
-        weights = [masses(table) * np.where(is_labeled, *pair) for pair in costs]
+        weights = [table.doubt.mass * np.where(is_labeled, *pair) for pair in costs]
         self._log("trying %d pairs of costs in %d folds", len(costs), len(splits))
         models = [(self._machine(), weight) for weight in weights]
         best, scores = best_by_criterion(models, table, splits, self.n_jobs)
@@ -165,13 +164,16 @@ class BiasedSVMClassifier(MarginPUClassifier):
 
     def _candidates(self) -> list[tuple[float, float]]:
         """Return pairs of costs (labeled, unlabeled) to choose from."""
+        ratios = validate_choices(self.cost_ratios, "cost_ratios")
         if self.positive_cost is not None:
             if self.negative_cost is not None:
                 return [(float(self.positive_cost), float(self.negative_cost))]
-            return [(float(self.positive_cost), self.positive_cost / r) for r in self.cost_ratios]
-        lower = self.negative_costs if self.negative_cost is None else [self.negative_cost]
-        return [(float(c * r), float(c)) for c, r in product(lower, self.cost_ratios)]
+            return [(float(self.positive_cost), self.positive_cost / ratio) for ratio in ratios]
+        given = self.negative_costs if self.negative_cost is None else [self.negative_cost]
+        costs = validate_choices(given, "negative_costs")
+        return [(cost * ratio, cost) for cost, ratio in product(costs, ratios)]
 
     def _machine(self) -> SVC:
         # The costs are weights; a cost of 1 leaves them as they are.
-        return SVC(C=1.0, kernel=self.kernel, gamma=self.gamma)
+        # The seed decides nothing, but without one NumPy's global generator would move.
+        return SVC(C=1.0, kernel=self.kernel, gamma=self.gamma, random_state=0)

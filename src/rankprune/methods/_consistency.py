@@ -14,7 +14,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from rankprune._fitting import (
     RandomState,
     draw_seed,
-    fit_weighted,
     fresh_clone,
     private_random_state,
 )
@@ -175,13 +174,13 @@ def _contradict(estimator: Any, table: Table, bag: NDArray[np.intp]) -> tuple[Bo
     """Return which rows an estimator did not see, and whose labels among those it contradicts."""
     is_positive = table.labels.is_positive
     # A sample repeats rows, which says as much as weights do and needs no estimator to take any.
-    fit_weighted(estimator, _safe_indexing(table.X, bag), is_positive[bag].astype(np.intp), None)
+    estimator.fit(_safe_indexing(table.X, bag), table.y[bag])
     unseen = np.ones(table.n_rows, dtype=bool)
     unseen[bag] = False
     wrong = np.zeros(table.n_rows, dtype=bool)
     rows = np.flatnonzero(unseen)
     if rows.size:
-        predicted = np.asarray(estimator.predict(_safe_indexing(table.X, rows)) == 1)
+        predicted = np.asarray(estimator.predict(_safe_indexing(table.X, rows)) == table.positive)
         wrong[rows] = predicted != is_positive[rows]
     return unseen, wrong
 

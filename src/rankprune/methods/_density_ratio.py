@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankprune._fitting import RandomState, private_random_state
 from rankprune._learners import BinaryClassifier
+from rankprune.core._inputs import validate_choices
 from rankprune.methods._pu import in_order_of_classes
 
 Matrix = NDArray[np.float64]
@@ -78,6 +79,7 @@ class DensityRatioClassifier(BinaryClassifier):
     True
     """
 
+    _model_attribute = "_ratios_"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         "method": [StrOptions({"ulsif", "kliep"})],
         "n_centers": [Interval(Integral, 1, None, closed="left")],
@@ -122,19 +124,21 @@ class DensityRatioClassifier(BinaryClassifier):
         X = validate_data(self, X, dtype=np.float64)
         generator = private_random_state(self.random_state)
         unit = _median_distance(X, generator)
-        widths = [float(width) * unit for width in self.widths]
-        self._ratios_ = {}
+        widths = [width * unit for width in validate_choices(self.widths, "widths")]
+        penalties = validate_choices(self.penalties, "penalties")
+        ratios = {}
         for value in (True, False):
             rows = X[labels.is_positive == value]
             chosen = generator.permutation(len(rows))[: self.n_centers]
             if self.method == "ulsif":
-                ratio = _fit_ulsif(rows, X, rows[chosen], widths, list(self.penalties), generator)
+                ratio = _fit_ulsif(rows, X, rows[chosen], widths, penalties, generator)
             else:
                 ratio = _fit_kliep(rows, X, rows[chosen], widths, generator)
-            self._ratios_[value] = ratio
+            ratios[value] = ratio
         self._prevalence_ = float(labels.is_positive.mean())
         self._positive_column_ = int(labels.classes[1] == labels.pos_label)
         self.classes_ = labels.classes
+        self._ratios_ = ratios
         return self
 
     def predict_proba(self, X: Any) -> Matrix:
@@ -194,8 +198,8 @@ def _fit_ulsif(
 ) -> Ratio:
     """Return the ratio of least squared error, by the width and penalty that do best left out."""
     row_part, all_part = _parts(len(rows), generator), _parts(len(everyone), generator)
-    best: tuple[float, float, float] = (np.inf, widths[0], penalties[0])
-    for width in widths:
+    best: tuple[float, float, float] = (np.inf, widths[-1], penalties[-1])
+    for width in widths if len(rows) > 1 else ():  # one row alone cannot be left out
         near, all_near = _kernels(rows, centers, width), _kernels(everyone, centers, width)
         losses = np.zeros(len(penalties))
         for part in range(int(row_part.max()) + 1):
@@ -231,7 +235,9 @@ def _fit_kliep(
     """Return the likeliest ratio whose mean over all rows is 1, by the width that does best."""
     row_part = _parts(len(rows), generator)
     scores = []
-    for width in widths:
+    if len(rows) == 1:  # which cannot be left out
+        widths = widths[-1:]
+    for width in widths if len(widths) > 1 else ():
         near, mean = _kernels(rows, centers, width), _kernels(everyone, centers, width).mean(axis=0)
         score = 0.0
         for part in range(int(row_part.max()) + 1):
@@ -239,7 +245,7 @@ def _fit_kliep(
             held = near[row_part == part] @ heights
             score += float(np.log(np.maximum(held, np.finfo(float).tiny)).mean())
         scores.append(score)
-    width = widths[int(np.argmax(scores))]
+    width = widths[int(np.argmax(scores))] if scores else widths[0]
     mean = _kernels(everyone, centers, width).mean(axis=0)
     return Ratio(centers, width, kliep_heights(_kernels(rows, centers, width), mean))
 

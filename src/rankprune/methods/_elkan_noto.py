@@ -13,19 +13,25 @@ from sklearn.utils.validation import check_is_fitted
 from rankprune._fitting import RandomState, private_random_state, refuse_without_weights
 from rankprune._learners import RateBasedClassifier, Table
 from rankprune.core import NoiseRates, unlabeled_weights
+from rankprune.core._inputs import validate_probabilities
 from rankprune.methods._pu import (
     in_order_of_classes,
     labeled_and_unlabeled,
     read_pu,
     warn_if_positives_look_wrong,
 )
+from rankprune.probabilities import check_predicts_probabilities
 
 
 def _weighs(method: str) -> Callable[[Any], bool]:
+    # Without weighting, what the estimator says of labels is not what is predicted.
+    return lambda self: self.weighting and _divides_or_has(method)(self)
+
+
+def _divides_or_has(method: str) -> Callable[[Any], bool]:
     def check(self: ElkanNotoClassifier) -> bool:
-        if not self.weighting:
-            return False  # what the estimator says of labels is not what is predicted
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self._base(), method)
+        if self.weighting:
+            getattr(self.estimator_ if hasattr(self, "estimator_") else self._base(), method)
         return True
 
     return check
@@ -143,11 +149,12 @@ class ElkanNotoClassifier(RateBasedClassifier):
             The object itself.
         """
         table = read_pu(self, self._read, X, y, sample_weight, groups)
-        if self.weighting:
-            refuse_without_weights(self._base(), "ElkanNotoClassifier with weighting=True")
+        self._check_estimator()
         generator = private_random_state(self.random_state)
         known = self._known_rates(table.doubt)
         if known is not None and not self.weighting:
+            if probabilities is not None:
+                validate_probabilities(probabilities, table.n_rows)
             self.noise_rates_ = known
         else:
             scored = self._score(table, probabilities, generator)
@@ -167,6 +174,7 @@ class ElkanNotoClassifier(RateBasedClassifier):
             return super().predict(X)
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
+    @available_if(_divides_or_has("predict_proba"))  # type: ignore[untyped-decorator]  # as below
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
         """Return the probability of each class, in the order of ``classes_``."""
         check_is_fitted(self)
@@ -177,6 +185,7 @@ class ElkanNotoClassifier(RateBasedClassifier):
         positive = np.minimum(table[:, column] / self.label_frequency_, 1.0)
         return in_order_of_classes(positive, column)
 
+    @available_if(_divides_or_has("predict_proba"))  # type: ignore[untyped-decorator]  # as below
     def predict_log_proba(self, X: Any) -> NDArray[np.floating[Any]]:
         """Return the logarithm of the probability of each class."""
         with np.errstate(divide="ignore"):  # of probability 0 it is minus infinity
@@ -190,6 +199,12 @@ class ElkanNotoClassifier(RateBasedClassifier):
 
     def _known(self) -> tuple[float | None, float | None]:
         return self.positive_noise_rate, 0.0
+
+    def _check_estimator(self) -> None:
+        if self.weighting:
+            refuse_without_weights(self._base(), "ElkanNotoClassifier with weighting=True")
+        else:
+            check_predicts_probabilities(self._base(), "estimator")
 
     def _rows_to_fit(
         self, table: Table

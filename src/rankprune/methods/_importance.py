@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rankprune._learners import Table
 from rankprune.core import NoiseRates, importance_weights
+from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.methods._reweighting import (
     ReweightingClassifier,
     WeightedRows,
@@ -66,6 +69,15 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
 
     def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
         inputs = table.doubt.inputs(self.probabilities_)
-        return weigh_by_factors(
-            table, importance_weights(inputs.is_positive, inputs.probabilities, rates)
-        )
+        factors = importance_weights(inputs.is_positive, inputs.probabilities, rates)
+        for value in (True, False):
+            members = np.flatnonzero(inputs.is_positive == value)
+            if not factors[members].any():
+                sign = 1 if value else -1
+                factors[members[np.argmax(sign * inputs.probabilities[members])]] = 1.0
+                warn_caller(
+                    "The noise rates leave no weight to any row of a class; its most believable "
+                    "one was kept. Check the rates, or use RankPruningClassifier.",
+                    ClassAlmostEmptiedWarning,
+                )
+        return weigh_by_factors(table, factors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -14,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
-from rankprune._fitting import draw_seed, fit_weighted, fresh_clone
+from rankprune._fitting import draw_seed, fit_rows, fresh_clone
 from rankprune._learners import RateBasedClassifier, Table
 from rankprune.core import (
     NOISE_ESTIMATORS,
@@ -28,7 +29,7 @@ from rankprune.methods._reweighting import (
     WeightedRows,
     weigh_by_factors,
 )
-from rankprune.probabilities import Split, make_splits
+from rankprune.probabilities import Split, labels_to_fit, make_splits
 
 _CROSS_VALIDATION = "cross-validation"
 # Rates that are tried, as shares of the largest that the labels allow.
@@ -68,10 +69,7 @@ class _NatarajanClassifier(ReweightingClassifier):
         seed = draw_seed(generator)
         predicted = Parallel(n_jobs=self.n_jobs)(
             delayed(_predict_fold)(
-                fresh_clone(self._base(), seed),
-                table.X,
-                self._weighted_rows(table, rates),
-                split,
+                fresh_clone(self._base(), seed), table, self._weighted_rows(table, rates), split
             )
             for rates in candidates
             for split in splits
@@ -101,10 +99,12 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
     scorer, pos_label, positive_noise_rate, negative_noise_rate
         As in `RankPruningClassifier`. Where both rates are known, no folds are fitted.
     noise_estimator : str or callable, default="curve"
-        See ``method`` of `estimate_noise_rates`. ``"cross-validation"``, the source's proposal,
-        takes the rates whose models tell held-out labels apart best: by balanced accuracy, since
-        class-conditional noise leaves the order of models by it as it is. Only the difference of
-        the rates matters here, so one of those is 0.
+        See ``method`` of `estimate_noise_rates`. ``"cross-validation"`` takes rates as parameters
+        to be tuned, as the source does: those whose models tell held-out labels apart best, by
+        balanced accuracy, since class-conditional noise leaves the order of models by it as it is.
+        So it aims at balanced accuracy and not at few errors, which differs where a class is rare,
+        and ``noise_rates_`` is then a setting and no estimate. Only the difference of the rates
+        matters here, so one of those is 0.
     cv, n_jobs, random_state, verbose
         As in `RankPruningClassifier`.
 
@@ -118,7 +118,9 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
     Notes
     -----
     With alpha = (1 - rho_1 + rho_0) / 2, positive labels weigh 1 - alpha and negative ones alpha.
-    The clean classifier asks whether P(y=1|x) > 1/2, which is whether P(s=1|x) > alpha.
+    The clean classifier asks whether P(y=1|x) > 1/2, which is whether P(s=1|x) > alpha. The weights
+    are about one half, so a penalty of the estimator counts about twice; its
+    ``class_weight="balanced"`` would undo them.
 
     Use it where a simple, stable correction is wanted: it moves the threshold and depends on the
     rates through their difference alone, so symmetric noise needs none. It fails to clean up: the
@@ -145,9 +147,10 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
 
     def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
         doubt = table.doubt
-        return weigh_by_factors(
-            table, label_dependent_weights(doubt.is_positive[doubt.doubted], rates)
-        )
+        factors = label_dependent_weights(doubt.is_positive[doubt.doubted], rates)
+        # In expectation this loss is the clean one times this, which a settled row must match.
+        rest = 1 - rates.positive_noise_rate - rates.negative_noise_rate if rates.reliable else 1.0
+        return weigh_by_factors(table, factors, settled=rest / 2)
 
     def _candidates(self, observed: float) -> list[tuple[float, float]]:
         pairs = super()._candidates(observed)
@@ -235,17 +238,13 @@ class UnbiasedLossClassifier(_NatarajanClassifier):
         )
 
 
-def _predict_fold(estimator: Any, X: Any, rows: WeightedRows, split: Split) -> BoolArray:
+def _predict_fold(estimator: Any, table: Table, rows: WeightedRows, split: Split) -> BoolArray:
     """Return which test rows a model fitted to the training rows calls positive."""
     train, test = split
-    is_trained_on = np.isin(rows.rows, train)
-    fit_weighted(
-        estimator,
-        _safe_indexing(X, rows.rows[is_trained_on]),
-        rows.is_positive[is_trained_on].astype(np.intp),
-        rows.weights[is_trained_on],
-    )
-    return np.asarray(estimator.predict(_safe_indexing(X, test)) == 1)
+    used = np.isin(rows.rows, train)
+    y = labels_to_fit(replace(table.labels, is_positive=rows.is_positive[used]))
+    fit_rows(estimator, table.X, table.y, rows.rows[used], y, rows.weights[used])
+    return np.asarray(estimator.predict(_safe_indexing(table.X, test)) == table.positive)
 
 
 def _balanced_accuracy(table: Table, splits: list[Split], predicted: list[BoolArray]) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.svm import OneClassSVM
 from sklearn.utils._param_validation import Interval
 
-from rankprune.methods._pu import MarginPUClassifier, fit_slope, masses
+from rankprune.methods._pu import MarginPUClassifier, fit_slope
 
 
 class OneClassPUClassifier(MarginPUClassifier):
@@ -93,9 +93,11 @@ class OneClassPUClassifier(MarginPUClassifier):
         labeled = np.flatnonzero(table.doubt.counted & is_labeled)
         weight = None if table.weight is None else table.weight[labeled]
         machine = OneClassSVM(nu=self.nu, kernel=self.kernel, gamma=self.gamma)
-        self.estimator_ = machine.fit(table.X[labeled], sample_weight=weight)
+        machine.random_state = 0  # or NumPy's global generator would move
+        machine.fit(table.X[labeled], sample_weight=weight)
         scores = np.asarray(machine.decision_function(table.X))
         n_labeled, n_unlabeled = table.doubt.masses()
         balance = np.where(is_labeled, 1 / n_labeled, 1 / n_unlabeled)
-        self.slope_ = fit_slope(scores, is_labeled, masses(table) * balance)
+        self.slope_ = fit_slope(scores, is_labeled, table.doubt.mass * balance)
+        self.estimator_ = machine
         return self

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -116,21 +117,17 @@ def labeled_and_unlabeled(table: Table) -> tuple[NDArray[np.intp], NDArray[np.in
     return np.flatnonzero(counted & is_labeled), np.flatnonzero(counted & ~is_labeled)
 
 
-def masses(table: Table) -> NDArray[np.float64]:
-    """Return the weights of the rows, 1 where none were given."""
-    return np.ones(table.n_rows) if table.weight is None else table.weight
-
-
 def read_pu(method: Any, read: Any, *arguments: Any) -> Table:
     """Return the rows of a fit; an error says what a method for unlabeled rows assumes."""
     try:
         table: Table = read(*arguments)
     except ValueError as error:
-        error.add_note(
-            f"{type(method).__name__} learns from labeled positives and unlabeled rows: the "
-            "positive label (pos_label, the larger value by default) means labeled and taken to "
-            "be right, the other one means unlabeled. Both must be there."
-        )
+        if str(error).startswith("y "):
+            error.add_note(
+                f"{type(method).__name__} learns from labeled positives and unlabeled rows: the "
+                "positive label (pos_label, the larger value by default) means labeled and taken "
+                "to be right, the other one means unlabeled. Both must be there."
+            )
         raise
     return table
 
@@ -224,7 +221,8 @@ def best_by_criterion(
 ) -> tuple[int, NDArray[np.float64]]:
     """Return which (model, weights) has the best criterion out of fold, and its scores there."""
     decisions = Parallel(n_jobs=n_jobs)(
-        delayed(_decide_fold)(model, table.X, table.labels.is_positive, weights, split)
+        # A clone each, since folds may be fitted in threads of one process.
+        delayed(_decide_fold)(clone(model), table.X, table.labels.is_positive, weights, split)
         for model, weights in models
         for split in splits
     )

@@ -12,5 +12,7 @@ def draw_rows(
     rows: NDArray[np.intp], n_drawn: int, weight: Weights, generator: np.random.RandomState
 ) -> NDArray[np.intp]:
     """Return row numbers drawn with replacement; a row of weight 0 is never drawn."""
-    chances = None if weight is None else weight[rows] / weight[rows].sum()
+    # Equal weights draw as none do.
+    weights = np.ones(len(rows)) if weight is None else weight[rows]
+    chances = weights / weights.sum()
     return np.asarray(generator.choice(rows, n_drawn, p=chances))

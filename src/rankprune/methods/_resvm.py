@@ -91,6 +91,7 @@ class RESVMClassifier(NumericPUClassifier):
     True
     """
 
+    _model_attribute = "estimators_"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_positive": [Interval(Integral, 1, None, closed="left"), None],
@@ -178,6 +179,7 @@ class RESVMClassifier(NumericPUClassifier):
             "class_weight": {0: self.C, 1: cost},
             "kernel": self.kernel,
             "gamma": self.gamma,
+            "random_state": 0,  # or NumPy's global generator would move
         }
         draws = [
             np.concatenate(

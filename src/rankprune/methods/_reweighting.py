@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankprune._fitting import private_random_state, refuse_without_weights
 from rankprune._learners import RateBasedClassifier, Table
 from rankprune.core import NoiseRates
-from rankprune.core._inputs import BoolArray
+from rankprune.core._inputs import BoolArray, validate_probabilities
 
 
 class WeightedRows(NamedTuple):
@@ -60,6 +60,7 @@ class ReweightingClassifier(RateBasedClassifier):
         return self
 
     def _check_estimator(self) -> None:
+        """Refuse an estimator that the method cannot work with."""
         refuse_without_weights(self._base(), type(self).__name__)
 
     def _learn_rates(
@@ -68,6 +69,8 @@ class ReweightingClassifier(RateBasedClassifier):
         """Set the rates, and the probabilities where any are needed."""
         known = self._known_rates(table.doubt)
         if known is not None and not self._weighs_by_scores:
+            if probabilities is not None:
+                validate_probabilities(probabilities, table.n_rows)
             self.noise_rates_ = known
         else:
             self._keep_scores(self._score(table, probabilities, generator))
@@ -77,8 +80,10 @@ class ReweightingClassifier(RateBasedClassifier):
         raise NotImplementedError
 
 
-def weigh_by_factors(table: Table, factors: NDArray[np.float64]) -> WeightedRows:
-    """Return the rows that weigh anything, once each, with factors for those in doubt."""
-    weights = table.doubt.weigh(factors)
-    rows = np.flatnonzero(table.doubt.counted)
+def weigh_by_factors(
+    table: Table, factors: NDArray[np.float64], settled: float = 1.0
+) -> WeightedRows:
+    """Return the rows that weigh anything, once each, with factors as in `Doubt.weigh`."""
+    weights = table.doubt.weigh(factors, settled)
+    rows = np.flatnonzero(weights > 0)
     return WeightedRows(rows, table.labels.is_positive[rows], weights[rows])

@@ -12,11 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
 from rankprune._fitting import RandomState, draw_seed, private_random_state
-from rankprune.core._inputs import Inputs
+from rankprune.core._inputs import Inputs, validate_choices
 from rankprune.methods._pu import (
     MarginPUClassifier,
     best_by_criterion,
-    masses,
     probability_of,
     warn_if_positives_look_wrong,
 )
@@ -136,8 +135,8 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
         is_labeled = table.labels.is_positive
         n_labeled, n_unlabeled = table.doubt.masses()
         n_rows = n_labeled + n_unlabeled
-        weights = masses(table) * np.where(is_labeled, n_unlabeled / n_rows, n_labeled / n_rows)
-        choices = [float(C) for C in (self.Cs if self.C is None else [self.C])]
+        weights = table.doubt.mass * np.where(is_labeled, n_unlabeled / n_rows, n_labeled / n_rows)
+        choices = validate_choices(self.Cs if self.C is None else [self.C], "Cs")
         self.C_ = choices[0]
         if self.C is None:
             seed = draw_seed(generator)
@@ -150,10 +149,11 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
             warn_if_positives_look_wrong(self, Inputs(is_labeled, scores, table.weight))
         rows = np.flatnonzero(table.doubt.counted)
         self.slope_ = 1.0  # the scores of logistic regression are log-odds already
-        self.estimator_ = self._logistic(self.C_).fit(
+        model = self._logistic(self.C_).fit(
             table.X[rows], is_labeled[rows].astype(np.intp), sample_weight=weights[rows]
         )
-        self.n_iter_ = int(self.estimator_.n_iter_[0])
+        self.n_iter_ = int(model.n_iter_[0])
+        self.estimator_ = model
         return self
 
     def _logistic(self, C: float) -> LogisticRegression:
