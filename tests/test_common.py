@@ -50,6 +50,7 @@ def test_scikit_learn_check(estimator, check):
         ElkanNotoClassifier(weighting=True),
         WeightedLogisticPUClassifier(),
         DensityRatioClassifier(),
+        BaggingPUClassifier(n_estimators=5),
         RESVMClassifier(n_estimators=10),
     ]
 )
@@ -57,8 +58,8 @@ def test_scikit_learn_check_of_the_other_methods(estimator, check):
     check(estimator)
 
 
-# scikit-learn excuses its own SVC, OneClassSVM and BaggingClassifier from these two, and from
-# nothing else here: libsvm stops early, and a drawn sample differs from weights by chance.
+# scikit-learn excuses its own SVC, OneClassSVM and BaggingClassifier from these two; nothing else is
+# excused here: libsvm stops early, and a drawn sample differs from weights by chance.
 WEIGHTS = {
     f"check_sample_weight_equivalence_on_{kind}_data": "draws rows, or stops early as libsvm does"
     for kind in ("dense", "sparse")
@@ -67,7 +68,6 @@ WEIGHTS = {
 
 @parametrize_with_checks(
     [
-        BaggingPUClassifier(n_estimators=5),
         BiasedSVMClassifier(),
         ConsistencyPruningClassifier(n_estimators=5),
         OneClassPUClassifier(),
