@@ -58,8 +58,8 @@ def test_scikit_learn_check_of_the_other_methods(estimator, check):
     check(estimator)
 
 
-# scikit-learn excuses its own SVC, OneClassSVM and BaggingClassifier from these two; nothing else is
-# excused here: libsvm stops early, and a drawn sample differs from weights by chance.
+# scikit-learn excuses its own SVC, OneClassSVM and BaggingClassifier from these two, and nothing
+# else is excused here: libsvm stops early, and a drawn sample differs from weights by chance.
 WEIGHTS = {
     f"check_sample_weight_equivalence_on_{kind}_data": "draws rows, or stops early as libsvm does"
     for kind in ("dense", "sparse")

@@ -44,6 +44,8 @@ class Contender:
         Whether it is given fewer rows.
     borrows : bool
         Whether it takes the shared out-of-fold probabilities.
+    on_mnist : bool
+        Whether it is measured on MNIST too.
     """
 
     make: Callable[..., Any]
@@ -51,6 +53,7 @@ class Contender:
     knows_rates: bool = False
     is_slow: bool = False
     borrows: bool = True
+    on_mnist: bool = True
 
 
 def base() -> LogisticRegression:
@@ -151,7 +154,7 @@ CONTENDERS: dict[str, Contender] = {
     "bagging PU": Contender(_with(BaggingPUClassifier), borrows=False),
     "RESVM": Contender(_alone(RESVMClassifier, random_state=0), borrows=False),
     "RESVM, linear": Contender(
-        _alone(RESVMClassifier, kernel="linear", random_state=0), borrows=False
+        _alone(RESVMClassifier, kernel="linear", random_state=0), borrows=False, on_mnist=False
     ),
     "consistency pruning": Contender(
         _with(ConsistencyPruningClassifier), is_slow=True, borrows=False

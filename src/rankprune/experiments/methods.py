@@ -138,8 +138,9 @@ def _rate_errors(problem: Problem) -> NDArray[np.float64]:
 
 
 def _mnist_tables(n_jobs: int) -> Iterator[Table]:
-    slow = [name for name, contender in CONTENDERS.items() if contender.is_slow]
-    fast = [*ENDS, *(name for name in CONTENDERS if name not in slow)]
+    measured = {name: one for name, one in CONTENDERS.items() if one.on_mnist}
+    slow = [name for name, one in measured.items() if one.is_slow]
+    fast = [*ENDS, *(name for name in measured if name not in slow)]
     few = [*_REFERENCES, *slow]
     runs = [(name, False) for name in fast] + [(name, True) for name in few]
     places = [(digit, cell) for digit in METHOD_DIGITS for cell in METHOD_CELLS]
