@@ -13,7 +13,8 @@ from sklearn.metrics import average_precision_score, f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from rankprune import Comparison, NoiseRates, RankPruningClassifier, compare, flip_labels
-from rankprune.comparison import METHODS, trusted_figures
+from rankprune.comparison import METHODS
+from rankprune.comparison._race import trusted_figures
 from rankprune.core import make_gaussians
 from rankprune.exceptions import (
     AssumptionWarning,

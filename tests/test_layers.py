@@ -32,7 +32,7 @@ EXTRAS = {
     "click": {"cli.py"},
     "matplotlib": {"_displays.py"},
     "cleanlab": {"_estimates.py", "_outcomes.py"},
-    "pandas": {"comparison.py"},
+    "pandas": {"_result.py"},
 }
 BASE = {"numpy", "scipy", "sklearn"}
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankprune.comparison import trusted_figures
+from rankprune.comparison._race import trusted_figures
 from rankprune.core import NoiseRates
 from rankprune.experiments._cache import cached
 from rankprune.experiments._contenders import CONTENDERS, Contender, base, known_rates

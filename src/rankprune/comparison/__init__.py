@@ -1,0 +1,6 @@
+"""Methods side by side, on the same rows, folds and probabilities."""
+
+from rankprune.comparison._compare import METHODS, compare
+from rankprune.comparison._result import ComparedMethod, Comparison
+
+__all__ = ["METHODS", "ComparedMethod", "Comparison", "compare"]

@@ -1,0 +1,202 @@
+"""Which methods are compared, and the one function that compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from rankprune._fitting import RandomState, draw_seed, private_random_state
+from rankprune.classifier import RankPruningClassifier
+from rankprune.comparison._arena import make_arena, other_labels
+from rankprune.comparison._race import BASELINE, ORACLE, Race, Shared
+from rankprune.comparison._result import Comparison
+from rankprune.core import NoiseRates
+from rankprune.core._inputs import validate_labels, validate_probabilities
+from rankprune.core._noise_rates import validate_noise_rates
+from rankprune.methods import (
+    BaggingPUClassifier,
+    BiasedSVMClassifier,
+    ConsistencyPruningClassifier,
+    ElkanNotoClassifier,
+    ImportanceReweightingClassifier,
+    LabelDependentCostClassifier,
+    OneClassPUClassifier,
+    RESVMClassifier,
+    UnbiasedLossClassifier,
+    WeightedLogisticPUClassifier,
+)
+from rankprune.probabilities import check_rows
+
+METHODS: dict[str, Any] = {
+    "rank-pruning": RankPruningClassifier(),
+    "rank-pruning, as published": RankPruningClassifier(noise_estimator="confident-counts"),
+    "label-dependent-cost": LabelDependentCostClassifier(),
+    "unbiased-loss": UnbiasedLossClassifier(),
+    "importance-reweighting": ImportanceReweightingClassifier(),
+    "elkan-noto": ElkanNotoClassifier(),
+    "elkan-noto, weighting": ElkanNotoClassifier(weighting=True),
+    "weighted-logistic": WeightedLogisticPUClassifier(),
+    "biased-svm": BiasedSVMClassifier(),
+    "bagging-pu": BaggingPUClassifier(),
+    "resvm": RESVMClassifier(),
+    "consistency-pruning": ConsistencyPruningClassifier(),
+    "one-class": OneClassPUClassifier(),
+}
+
+# What is compared unless asked otherwise: what takes any estimator and costs a few fits.
+_DEFAULT = (
+    "rank-pruning",
+    "label-dependent-cost",
+    "unbiased-loss",
+    "importance-reweighting",
+    "elkan-noto",
+    "elkan-noto, weighting",
+)
+
+
+def compare(
+    X: Any,
+    y: ArrayLike,
+    estimator: Any = None,
+    *,
+    methods: Iterable[str] | Mapping[str, Any] | None = None,
+    noise_rates: NoiseRates | None = None,
+    true_labels: ArrayLike | None = None,
+    test: tuple[Any, ArrayLike] | None = None,
+    groups: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    pos_label: Any = None,
+    cv: Any = 3,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Comparison:
+    """Return how methods do on the same rows, with the same out-of-fold probabilities.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
+        Anything the estimator takes and whose rows can be selected.
+    y : array-like of shape (n_rows,)
+        Given labels, of any two values, some of them wrong.
+    estimator : classifier with ``predict_proba``, default=None
+        What every method fits, unless it has a model of its own. Logistic regression by default.
+    methods : iterable of str, mapping of str to classifier, or None, default=None
+        Names among ``rankprune.comparison.METHODS``, or classifiers by names of your choice. A
+        classifier without an estimator of its own gets the shared one and the shared
+        probabilities. By default those that take any estimator and cost a few fits. The noisy
+        baseline, a plain fit, is always there, and with ``true_labels`` the oracle, a plain fit to
+        these.
+    noise_rates : NoiseRates, default=None
+        Known rates, for every method that takes rates and was not given any.
+    true_labels : array-like of shape (n_rows,), default=None
+        Right labels of the same rows: for the oracle and, without ``test``, for the measurement.
+    test : tuple of (X, labels), default=None
+        Other rows with right labels. By default a quarter of the rows is held out.
+    groups : array-like of shape (n_rows,), default=None
+        Rows that must not be split between folds, nor between fit and test.
+    probabilities : array-like of shape (n_rows,), default=None
+        Out-of-fold probabilities of the positive label by this estimator; computed by default.
+        They go with ``test``: held-out rows must not have been scored with.
+    pos_label : default=None
+        The positive label; the larger of the two values by default.
+    cv, n_jobs, random_state
+        As in `RankPruningClassifier`: for the shared probabilities, and for every method that
+        leaves them open.
+
+    Returns
+    -------
+    Comparison
+        Without ``true_labels`` and ``test`` nobody knows how well a model does. Then F1, error and
+        ROC AUC are estimated from noisy held-out labels by `clean_metrics`, with the noise rates
+        that are known or estimated, and ``note`` says so.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from rankprune import compare, flip_labels
+    >>> X, truth = make_classification(2000, class_sep=2, flip_y=0, random_state=0)
+    >>> y = flip_labels(truth, positive_noise_rate=0.4, negative_noise_rate=0.1, random_state=0)
+    >>> found = compare(X, y, true_labels=truth, methods=["rank-pruning"], random_state=0)
+    >>> [row.method for row in found.rows]
+    ['noisy baseline', 'rank-pruning', 'oracle']
+    >>> found.rows[0].error > found.rows[1].error
+    True
+    """
+    X, groups = check_rows(X, y, groups)
+    labels = validate_labels(y, pos_label=pos_label, name="y")
+    truth = None if true_labels is None else other_labels(true_labels, labels, "true_labels")
+    if truth is not None and len(truth) != len(labels.is_positive):
+        raise ValueError(
+            f"true_labels must have one label per row of X, got {len(truth)} for "
+            f"{len(labels.is_positive)} rows. Check that both come from the same table."
+        )
+    if noise_rates is not None:
+        validate_noise_rates(noise_rates)
+    if probabilities is not None:
+        if test is None:
+            raise ValueError(
+                "probabilities must come with test: rows are held out otherwise, and scores of the "
+                "others may come from models that saw them. Pass test, or leave them out."
+            )
+        probabilities = validate_probabilities(probabilities, len(labels.is_positive))
+    generator = private_random_state(random_state)
+    arena = make_arena(X, labels, truth, test, groups, draw_seed(generator))
+    shared = Shared(
+        LogisticRegression(max_iter=1000) if estimator is None else estimator,
+        noise_rates,
+        pos_label,
+        cv,
+        n_jobs,
+        draw_seed(generator),
+    )
+    chosen, left_out = _chosen(methods, shared, truth is not None)
+    return Race(arena, shared, probabilities).run(chosen, left_out)
+
+
+def _chosen(
+    methods: Iterable[str] | Mapping[str, Any] | None, shared: Shared, has_truth: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the classifiers to compare, and the names of those that the estimator rules out."""
+    if isinstance(methods, Mapping):
+        for name in (BASELINE, ORACLE):
+            if name in methods:
+                raise ValueError(
+                    f"methods must not be named {name!r}, which is always one of ours. Rename it."
+                )
+        return {name: clone(method) for name, method in methods.items()}, []
+    if methods is None:
+        made = {name: _named(name, shared) for name in _DEFAULT}
+        left_out = [name for name, method in made.items() if not _takes_estimator(method)]
+        return {name: method for name, method in made.items() if name not in left_out}, left_out
+    names = [methods] if isinstance(methods, str) else list(methods)
+    for name in names:
+        if name not in (*METHODS, BASELINE, ORACLE):
+            raise ValueError(
+                f"methods must be among {sorted(METHODS)}, got {name!r}. Pass a mapping of names "
+                "to classifiers for others."
+            )
+    if ORACLE in names and not has_truth:
+        raise ValueError(
+            "methods must not name the oracle without true_labels, which it is fitted to. Pass "
+            "them, or leave it out."
+        )
+    return {name: _named(name, shared) for name in names if name in METHODS}, []
+
+
+def _named(name: str, shared: Shared) -> Any:
+    method = clone(METHODS[name])
+    given = method.get_params(deep=False)
+    offered = {"estimator": shared.estimator, "cv": shared.cv}
+    return method.set_params(**{key: value for key, value in offered.items() if key in given})
+
+
+def _takes_estimator(method: Any) -> bool:
+    try:
+        method._check_estimator()
+    except ValueError:
+        return False
+    return True
