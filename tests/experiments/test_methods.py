@@ -145,7 +145,7 @@ def test_the_authors_divide_negative_labels_by_the_wrong_probability(monkeypatch
         lambda *given: seen.update(weights=given[4]),
     )
     y, g = np.array([1, 1, 0, 0] * 5), np.array([0.8, 0.4, 0.1, 0.0] * 5)
-    contender = CONTENDERS["importance reweighting, authors' code"]
+    contender = CONTENDERS["importance reweighting, authors' formula"]
     model = contender.make(positive_noise_rate=0.5, negative_noise_rate=0.0)
     model.fit(np.zeros((20, 1)), y, probabilities=g)
     assert seen["weights"][:3].tolist() == pytest.approx([2, 2, 8])

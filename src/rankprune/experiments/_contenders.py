@@ -25,7 +25,7 @@ from rankprune.methods import (
     UnbiasedLossClassifier,
     WeightedLogisticPUClassifier,
 )
-from rankprune.methods._reweighting import WeightedRows, weigh_by_factors
+from rankprune.methods._reweighting import WeightedRows
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,26 @@ class AuthorsReweightingClassifier(ImportanceReweightingClassifier):
     """Importance reweighting as the paper's authors coded it: where their figures come from.
 
     Rows labeled negative are divided by the probability of the positive label instead of their
-    own, so that the surest negatives weigh most, without limit.
+    own, so that the surest negatives weigh most, without limit. ``keep_negative`` leaves weights
+    below 0 as they are, too: no formula gives any if the probabilities are right.
     """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        keep_negative: bool = False,
+        positive_noise_rate: float | None = None,
+        negative_noise_rate: float | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            positive_noise_rate=positive_noise_rate,
+            negative_noise_rate=negative_noise_rate,
+            random_state=random_state,
+        )
+        self.keep_negative = keep_negative
 
     def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
         inputs = table.doubt.inputs(self.probabilities_)
@@ -96,7 +114,8 @@ class AuthorsReweightingClassifier(ImportanceReweightingClassifier):
         rest = 1 - rates.positive_noise_rate - rates.negative_noise_rate
         # Where a model is sure beyond doubt the quotient is without limit; this one is in float32.
         weights = (likely - noise) / (rest * np.maximum(score, np.finfo(np.float32).eps))
-        return weigh_by_factors(table, np.maximum(weights, 0.0))
+        kept = weights if self.keep_negative else np.maximum(weights, 0.0)
+        return WeightedRows(np.flatnonzero(table.doubt.doubted), inputs.is_positive, kept)
 
 
 CONTENDERS: dict[str, Contender] = {
@@ -111,7 +130,7 @@ CONTENDERS: dict[str, Contender] = {
         _with(RankPruningClassifier, negative_noise_rate=0.0)
     ),
     "Rank Pruning, committee": Contender(
-        _with(RankPruningClassifier, scorer="committee"), is_slow=True, borrows=False
+        _with(RankPruningClassifier, scorer="committee"), borrows=False, on_mnist=False
     ),
     "label-dependent cost, true rates": Contender(
         _with(LabelDependentCostClassifier), paper="nat13", knows_rates=True
@@ -132,8 +151,11 @@ CONTENDERS: dict[str, Contender] = {
     "importance reweighting, true rates": Contender(
         _with(ImportanceReweightingClassifier), paper="liu16", knows_rates=True
     ),
-    "importance reweighting, authors' code": Contender(
+    "importance reweighting, authors' formula": Contender(
         _with(AuthorsReweightingClassifier), paper="liu16", knows_rates=True
+    ),
+    "importance reweighting, authors' formula, negative weights kept": Contender(
+        _with(AuthorsReweightingClassifier, keep_negative=True), paper="liu16", knows_rates=True
     ),
     "importance reweighting": Contender(_with(ImportanceReweightingClassifier)),
     "importance reweighting, min-probability": Contender(
