@@ -145,8 +145,8 @@ CONTENDERS: dict[str, Contender] = {
     "unbiased loss": Contender(_with(UnbiasedLossClassifier)),
     "unbiased loss, cross-validation": Contender(
         _with(UnbiasedLossClassifier, noise_estimator="cross-validation"),
-        is_slow=True,
         borrows=False,
+        on_mnist=False,
     ),
     "importance reweighting, true rates": Contender(
         _with(ImportanceReweightingClassifier), paper="liu16", knows_rates=True
