@@ -173,7 +173,7 @@ CONTENDERS: dict[str, Contender] = {
     "biased SVM": Contender(
         _alone(BiasedSVMClassifier, random_state=0), is_slow=True, borrows=False
     ),
-    "bagging PU": Contender(_with(BaggingPUClassifier), borrows=False),
+    "bagging PU": Contender(_with(BaggingPUClassifier), is_slow=True, borrows=False),
     "RESVM": Contender(_alone(RESVMClassifier, random_state=0), borrows=False),
     "RESVM, linear": Contender(
         _alone(RESVMClassifier, kernel="linear", random_state=0), borrows=False, on_mnist=False
