@@ -121,20 +121,18 @@ def fit_rows(
     A row may occur twice, once with each label. Weights tell a model what that means, but never
     reach the steps before it: these see every row once, with its given label.
     """
-    n_rows = len(y_given)
-    if len(rows) > n_rows or len(np.unique(rows)) < len(rows):
-        if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
-            first = np.unique(rows)
-            steps = estimator[:-1]
-            seen = steps.fit_transform(_safe_indexing(X, first), y_given[first])
-            estimator.steps[:-1] = steps.steps
-            places = np.searchsorted(first, rows)
-            fit_weighted(estimator.steps[-1][1], _safe_indexing(seen, places), y, sample_weight)
-            return estimator
+    occur_once = bool((np.diff(rows) > 0).all())
+    if not occur_once and isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+        first = np.unique(rows)
+        steps = estimator[:-1]
+        seen = steps.fit_transform(_safe_indexing(X, first), y_given[first])
+        estimator.steps[:-1] = steps.steps
+        places = np.searchsorted(first, rows)
+        fit_weighted(estimator.steps[-1][1], _safe_indexing(seen, places), y, sample_weight)
+        return estimator
     # Where nothing is left out, nothing needs copying.
-    elif len(rows) == n_rows and bool((np.diff(rows) > 0).all()):
-        return fit_weighted(estimator, X, y, sample_weight)
-    return fit_weighted(estimator, _safe_indexing(X, rows), y, sample_weight)
+    is_whole = occur_once and len(rows) == len(y_given)
+    return fit_weighted(estimator, X if is_whole else _safe_indexing(X, rows), y, sample_weight)
 
 
 def copy_input_tags(tags: Any, estimator: Any) -> Any:
