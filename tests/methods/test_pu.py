@@ -12,7 +12,11 @@ from sklearn.svm import SVC, LinearSVC, OneClassSVM
 
 from rankprune import flip_labels
 from rankprune.core import make_gaussians
-from rankprune.exceptions import AssumptionWarning, SampleWeightIgnoredWarning
+from rankprune.exceptions import (
+    AssumptionWarning,
+    ClassAlmostEmptiedWarning,
+    SampleWeightIgnoredWarning,
+)
 from rankprune.methods import (
     BaggingPUClassifier,
     BiasedSVMClassifier,
@@ -159,6 +163,14 @@ class TestElkanNoto:
         X, _, y = pu
         with pytest.raises(ValueError, match=r"probabilities must lie in \[0, 1\]"):
             ElkanNotoClassifier(positive_noise_rate=0.5).fit(X, y, probabilities=y * 2.0)
+
+    def test_there_is_always_a_negative(self, pu):
+        X, _, y = pu
+        g = np.where(y == 1, 0.9, 0.5) + np.arange(len(y)) / 10_000
+        model = ElkanNotoClassifier(positive_noise_rate=0.6, weighting=True)
+        with pytest.warns(ClassAlmostEmptiedWarning, match="kept as the only negative"):
+            model.fit(X, y, probabilities=g)
+        assert model.classes_.tolist() == [0, 1]
 
     def test_weighting_needs_weights(self, pu):
         X, _, y = pu

@@ -14,6 +14,7 @@ from rankprune._fitting import RandomState, private_random_state, refuse_without
 from rankprune._learners import RateBasedClassifier, Table
 from rankprune.core import NoiseRates, unlabeled_weights
 from rankprune.core._inputs import validate_probabilities
+from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.methods._pu import (
     in_order_of_classes,
     labeled_and_unlabeled,
@@ -217,7 +218,15 @@ class ElkanNotoClassifier(RateBasedClassifier):
             weights = None if table.weight is None else table.weight[rows]
             return rows, is_labeled[rows], weights
         labeled, unlabeled = labeled_and_unlabeled(table)
-        share = unlabeled_weights(self.probabilities_[unlabeled], self.label_frequency_)
+        scores = self.probabilities_[unlabeled]
+        share = unlabeled_weights(scores, self.label_frequency_)
+        if share.min() == 1:
+            share[scores.argmin()] = 0.0
+            warn_caller(
+                "Every unlabeled row is as probable as a positive, so the least probable one was "
+                "kept as the only negative. Use another noise_estimator, or a stronger estimator.",
+                ClassAlmostEmptiedWarning,
+            )
         rows = np.concatenate([labeled, unlabeled, unlabeled])
         weights = np.concatenate([np.ones(len(labeled)), share, 1 - share])
         if table.weight is not None:
