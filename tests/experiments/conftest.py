@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from rankprune.experiments import _images
+
 
 @pytest.fixture
 def toy():
@@ -30,6 +32,7 @@ def write_images(folder, part, pixels, digits):
 def data(tmp_path, monkeypatch):
     """A data directory with a small MNIST in it."""
     monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
+    monkeypatch.setattr(_images, "CHECKSUMS", {})  # digits of another data set
     (tmp_path / "mnist").mkdir()
     pixels, digits = load_digits(return_X_y=True)
     write_images(tmp_path / "mnist", "train", pixels[:600], digits[:600])

@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rankprune.core import flip_labels, make_gaussians
 from rankprune.experiments._cache import cached, data_directory
-from rankprune.experiments._mnist import load_mnist
+from rankprune.experiments._images import load_mnist
 from rankprune.probabilities import out_of_fold_probabilities
 
 N_FOLDS = 3

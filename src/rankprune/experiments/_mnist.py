@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from rankprune.core import flip_labels
-from rankprune.experiments._cache import cached, data_directory
+from rankprune.experiments._cache import cached
+from rankprune.experiments._images import Images
 from rankprune.experiments._logistic import Matrix, fit_logistic_models
 
 DIGITS = range(10)
@@ -22,31 +23,6 @@ CELLS = tuple(
     for rho1 in (0.0, 0.25, 0.5, 0.75)
     if (pi1, rho1) != (0.0, 0.0)
 )
-
-
-@dataclass(frozen=True)
-class Images:
-    """Pixels in [0, 1], one row per image, and the digit that each shows."""
-
-    pixels: Matrix
-    digits: NDArray[np.uint8]
-
-
-def load_mnist(part: str) -> Images:
-    """Return the 60,000 training images ("train") or the 10,000 test images ("t10k")."""
-    folder = data_directory() / "mnist"
-    images, labels = folder / f"{part}-images-idx3-ubyte", folder / f"{part}-labels-idx1-ubyte"
-    for path in (images, labels):
-        if not path.exists():
-            raise FileNotFoundError(
-                f"MNIST is needed, but {path} is missing. Put its four standard files, unpacked, "
-                f"into {folder}, or set RANKPRUNE_DATA to the directory that holds mnist/."
-            )
-    pixels = np.frombuffer(images.read_bytes(), np.uint8, offset=16).reshape(-1, 784)
-    return Images(
-        np.asarray(pixels, np.float32) / np.float32(255),
-        np.frombuffer(labels.read_bytes(), np.uint8, offset=8),
-    )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from rankprune.comparison._race import trusted_figures
 from rankprune.core import NoiseRates
 from rankprune.experiments._cache import cached
 from rankprune.experiments._contenders import CONTENDERS, Contender, base, known_rates
-from rankprune.experiments._mnist import CELLS, Images, load_mnist, noisy_digit
+from rankprune.experiments._images import Images, load_mnist
+from rankprune.experiments._mnist import CELLS, noisy_digit
 
 _log = logging.getLogger("rankprune")
 

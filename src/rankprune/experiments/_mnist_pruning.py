@@ -11,8 +11,9 @@ from sklearn.metrics import f1_score
 
 from rankprune.core import NOISE_ESTIMATORS, NoiseRates, correction_weights, prune_labels
 from rankprune.experiments._cache import cached
+from rankprune.experiments._images import Images, load_mnist
 from rankprune.experiments._logistic import LogisticModels, Matrix, fit_logistic_models
-from rankprune.experiments._mnist import CELLS, DIGITS, Images, folds, load_mnist, noisy_digit
+from rankprune.experiments._mnist import CELLS, DIGITS, folds, noisy_digit
 
 _log = logging.getLogger("rankprune")
 

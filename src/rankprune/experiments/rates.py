@@ -27,7 +27,8 @@ from rankprune.experiments._estimates import (
     four_rates,
     true_rates,
 )
-from rankprune.experiments._mnist import CELLS, DIGITS, GRID, load_mnist, noisy_digit
+from rankprune.experiments._images import load_mnist
+from rankprune.experiments._mnist import CELLS, DIGITS, GRID, noisy_digit
 from rankprune.experiments._mnist_pruning import mnist_f1
 from rankprune.experiments._outcomes import FINAL_MODELS, METRICS, STRATEGIES, outcomes
 from rankprune.experiments._table import Table
