@@ -13,6 +13,7 @@ from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.feature_selection import RFE, RFECV
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
@@ -24,6 +25,11 @@ from rankprune.exceptions import SampleWeightIgnoredWarning, warn_caller
 RandomState = int | np.random.RandomState | None
 
 _MAX_SEED = np.iinfo(np.int32).max
+
+
+def default_estimator() -> LogisticRegression:
+    """Return what is fitted where no estimator is given."""
+    return LogisticRegression(max_iter=1000)
 
 
 def private_random_state(random_state: RandomState) -> np.random.RandomState:

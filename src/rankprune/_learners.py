@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_regressor
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -24,6 +23,7 @@ from rankprune._committee import committee_members
 from rankprune._fitting import (
     RandomState,
     copy_input_tags,
+    default_estimator,
     draw_seed,
     fit_rows,
     fresh_clone,
@@ -205,6 +205,38 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return tags
 
 
+class ProbabilityClassifier(BinaryClassifier):
+    """One that says how probable the positive class is, and predicts by that."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more probable label of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        return in_order_of_classes(self._positive_probability(X), self._positive_column_)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each class."""
+        with np.errstate(divide="ignore"):  # of probability 0 it is minus infinity
+            return np.log(self.predict_proba(X))
+
+    def _positive_probability(self, X: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _keep_classes(self, labels: BinaryLabels) -> None:
+        self.classes_ = labels.classes
+        self._positive_column_ = labels.positive_column
+
+
+def in_order_of_classes(positive: NDArray[np.float64], column: int) -> NDArray[np.float64]:
+    """Return two columns of probabilities of which one is that of the positive class."""
+    columns = [1 - positive, positive]
+    return np.column_stack(columns if column == 1 else columns[::-1])
+
+
 class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc]  # as above
     """One that ends in an estimator fitted to chosen and weighted rows, and predicts by it."""
 
@@ -238,7 +270,7 @@ class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignor
         return copy_input_tags(super().__sklearn_tags__(), self._base())
 
     def _base(self) -> Any:
-        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        return default_estimator() if self.estimator is None else self.estimator
 
     def _check_estimator(self) -> None:
         """Refuse an estimator that the method cannot work with."""
@@ -322,6 +354,23 @@ class RateBasedClassifier(DelegatingClassifier):
         if verdict is not None and verdict.level == "clean":
             rates = rates.with_known(positive=0.0, negative=0.0)
         return Scored(folds, scores, estimated, rates, verdict)
+
+    def _learn_rates(
+        self,
+        table: Table,
+        probabilities: ArrayLike | None,
+        generator: np.random.RandomState,
+        *,
+        needs_scores: bool,
+    ) -> None:
+        """Set the rates, and the probabilities where the rates or the method need them."""
+        known = self._known_rates(table.doubt)
+        if known is None or needs_scores:
+            self._keep_scores(self._score(table, probabilities, generator))
+            return
+        if probabilities is not None:
+            validate_probabilities(probabilities, table.n_rows)
+        self.noise_rates_ = known
 
     def _keep_scores(self, scored: Scored) -> None:
         """Set what every classifier tells of its rates."""

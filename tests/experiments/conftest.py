@@ -38,3 +38,13 @@ def data(tmp_path, monkeypatch):
     write_images(tmp_path / "mnist", "train", pixels[:600], digits[:600])
     write_images(tmp_path / "mnist", "t10k", pixels[600:900], digits[600:900])
     return tmp_path
+
+
+@pytest.fixture
+def no_openml(monkeypatch):
+    """A machine without a network."""
+
+    def fetch_openml(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.setattr(_images, "fetch_openml", fetch_openml)

@@ -16,14 +16,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def no_network(monkeypatch):
-    def fetch_openml(*_, **__):
-        raise OSError("no network")
-
-    monkeypatch.setattr(_images, "fetch_openml", fetch_openml)
-
-
 def write_cifar(folder, name, labels, value=255):
     rows = np.full((len(labels), 3073), value, np.uint8)
     rows[:, 0] = labels
@@ -54,7 +46,7 @@ def test_another_file_of_that_name_is_refused(folder):
         load_cifar10("test")
 
 
-def test_missing_files_are_named(folder, no_network):
+def test_missing_files_are_named(folder, no_openml):
     with pytest.raises(FileNotFoundError, match=r"CIFAR-10 is needed, but .*data_batch_1.bin is"):
         load_cifar10("train")
     with pytest.raises(FileNotFoundError, match=r"MNIST is needed.*OpenML did not answer"):

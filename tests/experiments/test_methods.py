@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from rankprune.cli import cli
 from rankprune.core import NoiseRates
-from rankprune.experiments import _bank, _contenders, _images, _mnist_methods, _situations, methods
+from rankprune.experiments import _bank, _contenders, _mnist_methods, _situations, methods
 from rankprune.experiments._bank import Problem, load_split
 from rankprune.experiments._contenders import CONTENDERS, known_rates
 from rankprune.experiments._published import published
@@ -68,14 +68,9 @@ def test_the_command_prints_every_table_and_keeps_what_it_measured(small):
     assert not list((small / "experiments").glob("mnist-methods*"))
 
 
-def test_missing_data_is_named(tmp_path, monkeypatch):
+def test_missing_data_is_named(tmp_path, no_openml, monkeypatch):
     monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
     monkeypatch.setattr(methods, "PROBLEMS", (Problem("mnist: 3", "mnist", _bank._mnist),))
-
-    def no_openml(*_, **__):
-        raise OSError("no network")
-
-    monkeypatch.setattr(_images, "fetch_openml", no_openml)
     result = CliRunner().invoke(cli, ["evaluate", "methods", "-q"])
     assert result.exit_code == 1
     assert "MNIST is needed" in result.output

@@ -11,7 +11,6 @@ from rankprune.cli import cli
 from rankprune.experiments import (
     _bank,
     _estimates,
-    _images,
     _mnist,
     _mnist_pruning,
     _outcomes,
@@ -137,13 +136,8 @@ def test_tables_of_numbers_and_words_are_read(data):
         _keel("none", "yes")()
 
 
-def no_openml(*_, **__):
-    raise OSError("no network")
-
-
-def test_missing_data_is_named_on_the_command_line(tmp_path, monkeypatch):
+def test_missing_data_is_named_on_the_command_line(tmp_path, no_openml, monkeypatch):
     monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
-    monkeypatch.setattr(_images, "fetch_openml", no_openml)
     problem = Problem("mnist: 3", "mnist", _bank._mnist)
     monkeypatch.setattr(rates, "PROBLEMS", (problem,))
     result = CliRunner().invoke(cli, ["evaluate", "rates", "-q"])

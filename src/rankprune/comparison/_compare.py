@@ -7,9 +7,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 
-from rankprune._fitting import RandomState, draw_seed, private_random_state
+from rankprune._fitting import RandomState, default_estimator, draw_seed, private_random_state
 from rankprune.classifier import RankPruningClassifier
 from rankprune.comparison._arena import make_arena, other_labels
 from rankprune.comparison._race import BASELINE, ORACLE, Race, Shared
@@ -146,7 +145,7 @@ def compare(
     generator = private_random_state(random_state)
     arena = make_arena(X, labels, truth, test, groups, draw_seed(generator))
     shared = Shared(
-        LogisticRegression(max_iter=1000) if estimator is None else estimator,
+        default_estimator() if estimator is None else estimator,
         noise_rates,
         pos_label,
         cv,

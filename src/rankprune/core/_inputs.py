@@ -44,6 +44,11 @@ class BinaryLabels:
     classes: NDArray[Any]
     pos_label: Any
 
+    @property
+    def positive_column(self) -> int:
+        """Return where the positive label stands among the classes."""
+        return int(self.classes[1] == self.pos_label)
+
 
 @dataclass(frozen=True)
 class Inputs:

@@ -23,7 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from rankprune.core import flip_labels, make_gaussians
-from rankprune.experiments._cache import cached, data_directory
+from rankprune.experiments._cache import cached, data_directory, file_name
 from rankprune.experiments._images import load_mnist
 from rankprune.probabilities import out_of_fold_probabilities
 
@@ -218,8 +218,7 @@ def flipped(split: Split, level: tuple[float, float]) -> NDArray[np.bool_]:
 
 def slug(problem: Problem, level: tuple[float, float]) -> str:
     """Return a file name for one problem at one noise level."""
-    name = "".join(c if c.isalnum() else "-" for c in problem.name)
-    return f"{name}-{round(100 * level[0])}-{round(100 * level[1])}"
+    return f"{file_name(problem.name)}-{round(100 * level[0])}-{round(100 * level[1])}"
 
 
 def scored(problem: Problem, split: Split, level: tuple[float, float]) -> Scored:

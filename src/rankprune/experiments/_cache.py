@@ -19,6 +19,11 @@ def data_directory() -> Path:
     return Path(os.environ.get("RANKPRUNE_DATA") or Path.home() / ".cache" / "rankprune")
 
 
+def file_name(text: str) -> str:
+    """Return a text as part of a file name."""
+    return "".join(c if c.isalnum() else "-" for c in text)
+
+
 def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
     """Return the arrays kept under this name; compute and keep them if there are none."""
     path = data_directory() / "experiments" / f"{name}.npz"

@@ -30,9 +30,7 @@ CHECKSUMS = {
 }
 
 # CIFAR-10's classes in the order of their labels, by the names that the paper's tables use.
-CIFAR_CLASSES = (
-    *("plane", "auto", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
-)
+CIFAR_CLASSES = ("plane", "auto", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
 @dataclass(frozen=True)

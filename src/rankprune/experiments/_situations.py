@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from rankprune.core import NoiseRates, add_uniform_rows, flip_labels
 from rankprune.experiments._bank import Problem, Split
-from rankprune.experiments._cache import cached
+from rankprune.experiments._cache import cached, file_name
 from rankprune.experiments._contenders import CONTENDERS, base, known_rates
 from rankprune.experiments._mnist_methods import ENDS, Figures, measure, slug_of
 from rankprune.probabilities import out_of_fold_probabilities
@@ -79,7 +79,7 @@ def situation_rows(split: Split, situation: str) -> Rows:
 def situation_figures(problem: Problem, split: Split, situation: str) -> dict[str, Figures]:
     """Return the figures of every method on a problem, cached method by method."""
     rows = situation_rows(split, situation)
-    place = "".join(c if c.isalnum() else "-" for c in f"{situation}-{problem.name}")
+    place = file_name(f"{situation}-{problem.name}")
     with warnings.catch_warnings():
         # Methods are measured outside of what they assume, too.
         warnings.simplefilter("ignore")

@@ -11,7 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rankprune.core import NOISE_ESTIMATORS
 from rankprune.experiments._bank import LEVELS, PROBLEMS, Problem, load_split, scored
-from rankprune.experiments._cache import cached, forget
+from rankprune.experiments._cache import cached, file_name, forget
 from rankprune.experiments._contenders import CONTENDERS
 from rankprune.experiments._estimates import four_rates, true_rates
 from rankprune.experiments._mnist_methods import (
@@ -133,8 +133,7 @@ def _rate_errors(problem: Problem) -> NDArray[np.float64]:
                     table[row, column, place] = abs(four_rates(rates) - truth).mean()
         return {"errors": table}
 
-    slug = "".join(c if c.isalnum() else "-" for c in problem.name)
-    return cached(f"rate-estimators-{slug}", compute)["errors"]
+    return cached(f"rate-estimators-{file_name(problem.name)}", compute)["errors"]
 
 
 def _mnist_tables(n_jobs: int) -> Iterator[Table]:

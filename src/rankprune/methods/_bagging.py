@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MetaEstimatorMixin
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
@@ -16,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rankprune._fitting import (
     RandomState,
     copy_input_tags,
+    default_estimator,
     draw_seed,
     fit_weighted,
     fresh_clone,
@@ -161,7 +161,7 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
         return self
 
     def _base(self) -> Any:
-        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        return default_estimator() if self.estimator is None else self.estimator
 
     def _positive_probability(self, X: Any) -> NDArray[np.float64]:
         scores = [

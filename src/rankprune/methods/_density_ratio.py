@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rankprune._fitting import RandomState, private_random_state
-from rankprune._learners import BinaryClassifier
+from rankprune._learners import ProbabilityClassifier
 from rankprune.core._inputs import validate_choices
-from rankprune.methods._pu import in_order_of_classes
 
 Matrix = NDArray[np.float64]
 
@@ -30,7 +29,7 @@ _N_STEPS = 200
 _MAX_PAIRS = 500
 
 
-class DensityRatioClassifier(BinaryClassifier):
+class DensityRatioClassifier(ProbabilityClassifier):
     """Estimate P(label | x) by the ratio of each class's density to that of all rows.
 
     Parameters
@@ -136,14 +135,11 @@ class DensityRatioClassifier(BinaryClassifier):
                 ratio = _fit_kliep(rows, X, rows[chosen], widths, generator)
             ratios[value] = ratio
         self._prevalence_ = float(labels.is_positive.mean())
-        self._positive_column_ = int(labels.classes[1] == labels.pos_label)
-        self.classes_ = labels.classes
+        self._keep_classes(labels)
         self._ratios_ = ratios
         return self
 
-    def predict_proba(self, X: Any) -> Matrix:
-        """Return the probability of each class, in the order of ``classes_``."""
-        check_is_fitted(self)
+    def _positive_probability(self, X: Any) -> Matrix:
         X = validate_data(self, X, dtype=np.float64, reset=False)
         prevalence = self._prevalence_
         positive = prevalence * self._ratios_[True].at(X)
@@ -151,12 +147,7 @@ class DensityRatioClassifier(BinaryClassifier):
         # Far from every center nothing is known of a row but how common its class is.
         share = np.full(len(X), prevalence)
         np.divide(positive, total, out=share, where=total > 0)
-        return in_order_of_classes(share, self._positive_column_)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more probable label of each row."""
-        check_is_fitted(self)
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        return share
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankprune._fitting import RandomState, private_random_state, refuse_without_weights
-from rankprune._learners import RateBasedClassifier, Table
+from rankprune._learners import RateBasedClassifier, Table, in_order_of_classes
 from rankprune.core import NoiseRates, unlabeled_weights
-from rankprune.core._inputs import validate_probabilities
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.methods._pu import (
-    in_order_of_classes,
     labeled_and_unlabeled,
     read_pu,
     warn_if_positives_look_wrong,
@@ -152,15 +150,9 @@ class ElkanNotoClassifier(RateBasedClassifier):
         table = read_pu(self, self._read, X, y, sample_weight, groups)
         self._check_estimator()
         generator = private_random_state(self.random_state)
-        known = self._known_rates(table.doubt)
-        if known is not None and not self.weighting:
-            if probabilities is not None:
-                validate_probabilities(probabilities, table.n_rows)
-            self.noise_rates_ = known
-        else:
-            scored = self._score(table, probabilities, generator)
-            warn_if_positives_look_wrong(self, table.doubt.inputs(scored.scores))
-            self._keep_scores(scored)
+        self._learn_rates(table, probabilities, generator, needs_scores=self.weighting)
+        if hasattr(self, "probabilities_"):
+            warn_if_positives_look_wrong(self, table.doubt.inputs(self.probabilities_))
         rates = self.noise_rates_
         # Probabilities that tell nothing tell nothing of c either: they are left as they are.
         self.label_frequency_ = 1 - rates.positive_noise_rate if rates.reliable else 1.0
@@ -212,7 +204,7 @@ class ElkanNotoClassifier(RateBasedClassifier):
     ) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.float64] | None]:
         """Return every row once, or the unlabeled ones as positives and as negatives."""
         is_labeled = table.labels.is_positive
-        self._positive_column_ = int(table.labels.classes[1] == table.labels.pos_label)
+        self._positive_column_ = table.labels.positive_column
         if not self.weighting:
             rows = np.flatnonzero(table.doubt.counted)
             weights = None if table.weight is None else table.weight[rows]

@@ -46,16 +46,16 @@ class _NatarajanClassifier(ReweightingClassifier):
         "noise_estimator": [StrOptions({*NOISE_ESTIMATORS, _CROSS_VALIDATION}), callable],
     }
 
-    def _learn_rates(
+    def _choose_rates(
         self, table: Table, probabilities: ArrayLike | None, generator: np.random.RandomState
     ) -> None:
         if self.noise_estimator == _CROSS_VALIDATION and None in self._known():
             self._known_rates(table.doubt)  # refuses what cannot be
-            self.noise_rates_ = self._choose_rates(table, generator)
+            self.noise_rates_ = self._search_rates(table, generator)
         else:
-            super()._learn_rates(table, probabilities, generator)
+            super()._choose_rates(table, probabilities, generator)
 
-    def _choose_rates(self, table: Table, generator: np.random.RandomState) -> NoiseRates:
+    def _search_rates(self, table: Table, generator: np.random.RandomState) -> NoiseRates:
         """Return the rates whose models tell held-out labels apart best, noisy as these are."""
         splits = make_splits(
             self.cv, table.X, table.labels, table.groups, table.weight, draw_seed(generator)

@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankprune._learners import BinaryClassifier, Table, Weights
+from rankprune._learners import ProbabilityClassifier, Table, Weights
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import BoolArray, FloatArray, Inputs, validate_weighted_labels
 from rankprune.core._registry import (
@@ -35,26 +35,8 @@ _LOOKS_WRONG = 0.2
 _MAX_LOG_SLOPE = 5.0
 
 
-class PUClassifier(BinaryClassifier):
-    """One that learns from labeled positives and unlabeled rows, and gives P(positive)."""
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more probable label of each row."""
-        check_is_fitted(self)
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class, in the order of ``classes_``."""
-        check_is_fitted(self)
-        return in_order_of_classes(self._positive_probability(X), self._positive_column_)
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of the probability of each class."""
-        with np.errstate(divide="ignore"):  # of probability 0 it is minus infinity
-            return np.log(self.predict_proba(X))
-
-    def _positive_probability(self, X: Any) -> NDArray[np.float64]:
-        raise NotImplementedError
+class PUClassifier(ProbabilityClassifier):
+    """One that learns from labeled positives and unlabeled rows."""
 
     def _read(
         self,
@@ -65,8 +47,7 @@ class PUClassifier(BinaryClassifier):
         trusted: ArrayLike | None = None,
     ) -> Table:
         table = read_pu(self, super()._read, X, y, sample_weight, groups, trusted)
-        self.classes_ = table.labels.classes
-        self._positive_column_ = int(table.labels.classes[1] == table.labels.pos_label)
+        self._keep_classes(table.labels)
         return table
 
 
@@ -130,12 +111,6 @@ def read_pu(method: Any, read: Any, *arguments: Any) -> Table:
             )
         raise
     return table
-
-
-def in_order_of_classes(positive: NDArray[np.float64], column: int) -> NDArray[np.float64]:
-    """Return two columns of probabilities of which one is that of the positive class."""
-    columns = [1 - positive, positive]
-    return np.column_stack(columns if column == 1 else columns[::-1])
 
 
 def warn_if_positives_look_wrong(method: Any, inputs: Inputs) -> None:

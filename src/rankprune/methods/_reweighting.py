@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankprune._fitting import private_random_state, refuse_without_weights
 from rankprune._learners import RateBasedClassifier, Table
 from rankprune.core import NoiseRates
-from rankprune.core._inputs import BoolArray, validate_probabilities
+from rankprune.core._inputs import BoolArray
 
 
 class WeightedRows(NamedTuple):
@@ -54,7 +54,7 @@ class ReweightingClassifier(RateBasedClassifier):
         table = self._read(X, y, sample_weight, groups, trusted)
         self._check_estimator()
         generator = private_random_state(self.random_state)
-        self._learn_rates(table, probabilities, generator)
+        self._choose_rates(table, probabilities, generator)
         rows = self._weighted_rows(table, self.noise_rates_)
         self._fit_estimator(table, *rows, generator, "the weights have no effect")
         return self
@@ -63,17 +63,11 @@ class ReweightingClassifier(RateBasedClassifier):
         """Refuse an estimator that the method cannot work with."""
         refuse_without_weights(self._base(), type(self).__name__)
 
-    def _learn_rates(
+    def _choose_rates(
         self, table: Table, probabilities: ArrayLike | None, generator: np.random.RandomState
     ) -> None:
-        """Set the rates, and the probabilities where any are needed."""
-        known = self._known_rates(table.doubt)
-        if known is not None and not self._weighs_by_scores:
-            if probabilities is not None:
-                validate_probabilities(probabilities, table.n_rows)
-            self.noise_rates_ = known
-        else:
-            self._keep_scores(self._score(table, probabilities, generator))
+        """Set the rates by which rows are weighed."""
+        self._learn_rates(table, probabilities, generator, needs_scores=self._weighs_by_scores)
 
     def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
         """Return what the estimator is fitted to."""
