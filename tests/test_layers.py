@@ -22,6 +22,7 @@ LAYERS = {
     "comparison": 6,
     "experiments": 7,
     "demo": 8,
+    "_cli_paper": 8,
     "cli": 9,
     "__main__": 10,
 }
@@ -29,9 +30,10 @@ LAYERS = {
 CORE_MAY = {"numpy", "scipy"}
 # Packages that are no base dependency: imported by these files alone.
 EXTRAS = {
-    "click": {"cli.py"},
-    "matplotlib": {"_displays.py"},
-    "cleanlab": {"_estimates.py", "_outcomes.py"},
+    "click": {"cli.py", "_cli_paper.py"},
+    "matplotlib": {"_displays.py", "_plots.py"},
+    "cleanlab": {"_estimates.py", "_outcomes.py", "_recipes.py"},
+    "torch": {"_network.py"},
     "pandas": {"_result.py"},
 }
 BASE = {"numpy", "scipy", "sklearn"}

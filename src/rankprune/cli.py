@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 import rankprune
+from rankprune._cli_paper import paper
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -104,3 +105,6 @@ def methods(jobs: int, again: bool, quiet: bool) -> None:
     Needs the same data as rates, but no extra package, and takes about two hours on two cores.
     """
     _print_tables("methods", "method_tables", jobs, again, quiet)
+
+
+cli.add_command(paper)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
+
+_ELSEWHERE: ContextVar[Path | None] = ContextVar("_ELSEWHERE", default=None)
 
 
 def data_directory() -> Path:
@@ -26,7 +30,7 @@ def file_name(text: str) -> str:
 
 def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
     """Return the arrays kept under this name; compute and keep them if there are none."""
-    path = data_directory() / "experiments" / f"{name}.npz"
+    path = (_ELSEWHERE.get() or data_directory() / "experiments") / f"{name}.npz"
     if path.exists():
         with np.load(path, allow_pickle=False) as kept:
             return dict(kept)
@@ -37,6 +41,17 @@ def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
         np.savez(part, **arrays)  # type: ignore[arg-type]  # names are taken for flags
     Path(part.name).replace(path)
     return arrays
+
+
+@contextmanager
+def kept_elsewhere() -> Iterator[None]:
+    """Measure anew inside: nothing that was kept before is seen, and nothing is kept after."""
+    with tempfile.TemporaryDirectory() as folder:
+        token = _ELSEWHERE.set(Path(folder))
+        try:
+            yield
+        finally:
+            _ELSEWHERE.reset(token)
 
 
 def forget(*prefixes: str) -> None:

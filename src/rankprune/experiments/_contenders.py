@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from rankprune._learners import Table
 from rankprune.classifier import RankPruningClassifier
 from rankprune.core import NoiseRates
+from rankprune.experiments.paper._recipes import authors_weights
 from rankprune.methods import (
     BaggingPUClassifier,
     BiasedSVMClassifier,
@@ -82,12 +83,7 @@ def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
 
 
 class AuthorsReweightingClassifier(ImportanceReweightingClassifier):
-    """Importance reweighting as the paper's authors coded it: where their figures come from.
-
-    Rows labeled negative are divided by the probability of the positive label instead of their
-    own, so that the surest negatives weigh most, without limit. ``keep_negative`` leaves weights
-    below 0 as they are, too: no formula gives any if the probabilities are right.
-    """
+    """Importance reweighting by `authors_weights`: where the paper's figures come from."""
 
     def __init__(
         self,
@@ -108,13 +104,9 @@ class AuthorsReweightingClassifier(ImportanceReweightingClassifier):
 
     def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
         inputs = table.doubt.inputs(self.probabilities_)
-        score = np.asarray(inputs.probabilities, dtype=np.float64)
-        noise = np.where(inputs.is_positive, rates.negative_noise_rate, rates.positive_noise_rate)
-        likely = np.where(inputs.is_positive, score, 1 - score)
-        rest = 1 - rates.positive_noise_rate - rates.negative_noise_rate
-        # Where a model is sure beyond doubt the quotient is without limit; this one is in float32.
-        weights = (likely - noise) / (rest * np.maximum(score, np.finfo(np.float32).eps))
-        kept = weights if self.keep_negative else np.maximum(weights, 0.0)
+        kept = authors_weights(
+            inputs.is_positive, inputs.probabilities, rates, keep_negative=self.keep_negative
+        )
         return WeightedRows(np.flatnonzero(table.doubt.doubted), inputs.is_positive, kept)
 
 

@@ -1,13 +1,14 @@
 """Many logistic regressions on the same rows at once, for experiments that repeat one data set.
 
 Noise experiments fit the same rows hundreds of times with other labels. Side by side these fits are
-matrix products, which are many times faster than the same fits one by one.
+matrix products, and in coordinates in which the loss is nearly round they need few of them.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from scipy.special import expit
 _log = logging.getLogger("rankprune")
 
 _HISTORY = 10
+# What a row adds to the curvature of the loss in a typical model, p (1 - p).
+_CURVATURE = 0.05
 _ROWS_AT_ONCE = 4096
 # The share of the expected decrease that a step must bring, and how often it is halved for that.
 _SUFFICIENT = 1e-4
@@ -36,37 +39,86 @@ class LogisticModels:
         return np.asarray(expit(scores), np.float32)
 
 
+@dataclass(frozen=True)
+class RoundRows:
+    """Rows in coordinates in which a logistic loss curves alike in every direction.
+
+    The penalty is told the new coordinates, so that every minimum is the same as before; a solver
+    just gets there in tens of steps instead of hundreds.
+
+    Attributes
+    ----------
+    rows : float32 array of shape (n_rows, n_features + 1)
+        Centred, rotated and scaled; the last column stands for the intercept.
+    centre : array of shape (n_features,)
+    back : array of shape (n_features, n_features)
+        Turns new coefficients into those of the rows as they were.
+    scales : array of shape (n_features + 1,)
+    """
+
+    rows: Matrix
+    centre: NDArray[np.float64]
+    back: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: Matrix, *, C: float = 1.0) -> RoundRows:
+        """Return these rows in coordinates for models with this C."""
+        centre = X.mean(axis=0, dtype=np.float64)
+        centred = X - centre.astype(np.float32)
+        variances, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
+        scales = np.sqrt(_CURVATURE * np.append(np.maximum(variances, 0), len(X)) + 1 / C)
+        back = axes / scales[:-1]
+        rows = np.empty((len(X), len(scales)), np.float32)
+        np.matmul(centred, back.astype(np.float32), out=rows[:, :-1])
+        rows[:, -1] = 1 / scales[-1]
+        return cls(rows, centre, back, scales)
+
+    def take(self, chosen: NDArray[np.intp]) -> RoundRows:
+        """Return some of the rows, in the same coordinates."""
+        return replace(self, rows=self.rows[chosen])
+
+    def models(self, coefficients: Matrix) -> LogisticModels:
+        """Return models of the rows as they were."""
+        slopes = self.back @ coefficients[:-1]
+        intercepts = coefficients[-1] / self.scales[-1] - self.centre @ slopes
+        return LogisticModels(np.vstack([slopes, intercepts]).astype(np.float32))
+
+
 def fit_logistic_models(
-    X: Matrix,
+    X: Matrix | RoundRows,
     is_positive: NDArray[np.bool_],
     *,
     weights: Matrix | None = None,
     C: float = 1.0,
-    tol: float = 1e-4,
-    max_iter: int = 200,
+    tol: float = 1e-5,
+    max_iter: int = 500,
 ) -> LogisticModels:
     """Return one logistic regression per column of labels, all on the same rows.
 
-    The loss, the penalty and the rule to stop are those of scikit-learn's `LogisticRegression`:
-    an L2 penalty on all but the intercept, and a largest mean gradient of at most `tol`.
+    The loss and the penalty are those of scikit-learn's `LogisticRegression`, an L2 penalty on all
+    but the intercept. So is the rule to stop, a small gradient of the mean loss: its length, and
+    not its largest part alone, must be at most `tol`.
 
     Parameters
     ----------
-    X : float32 array of shape (n_rows, n_features)
+    X : float32 array of shape (n_rows, n_features), or RoundRows for this C
     is_positive : bool array of shape (n_rows, n_models)
     weights : float32 array of shape (n_rows, n_models), default=None
         A weight of 0 leaves a row out of one model.
     C, tol, max_iter
         As in `LogisticRegression`.
     """
-    rows = np.hstack([X, np.ones((len(X), 1), np.float32)])
+    table = X if isinstance(X, RoundRows) else RoundRows.of(X, C=C)
     total = (
-        np.full(is_positive.shape[1], len(X), np.float64)
+        np.full(is_positive.shape[1], len(table.rows), np.float64)
         if weights is None
         else weights.sum(axis=0, dtype=np.float64)
     )
-    problem = _Problem(rows, is_positive, weights, total, 1 / C)
-    return LogisticModels(_minimize(problem, tol=tol, max_iter=max_iter))
+    penalty = 1 / (C * table.scales**2)
+    penalty[-1] = 0.0
+    problem = _Problem(table.rows, is_positive, weights, total, penalty[:, None], table.scales)
+    return table.models(_minimize(problem, tol=tol, max_iter=max_iter))
 
 
 @dataclass(frozen=True)
@@ -75,7 +127,8 @@ class _Problem:
     is_positive: NDArray[np.bool_]
     weights: Matrix | None
     total: NDArray[np.float64]
-    penalty: float
+    penalty: NDArray[np.float64]
+    scales: NDArray[np.float64]
 
     def loss_and_gradient(
         self, coefficients: Matrix, models: NDArray[np.intp]
@@ -96,10 +149,9 @@ class _Problem:
                 residuals *= weights
             loss += losses.sum(axis=0, dtype=np.float64)
             gradient += self.rows[block].T @ residuals
-        penalised = coefficients.copy()
-        penalised[-1] = 0
-        loss += 0.5 * self.penalty * np.square(penalised, dtype=np.float64).sum(axis=0)
-        gradient += np.float32(self.penalty) * penalised
+        penalised = self.penalty * coefficients
+        loss += 0.5 * (penalised * coefficients).sum(axis=0)
+        gradient += penalised.astype(np.float32)
         total = self.total[models]
         return loss / total, (gradient / total).astype(np.float32)
 
@@ -114,7 +166,9 @@ def _minimize(problem: _Problem, *, tol: float, max_iter: int) -> Matrix:
     steps: list[Matrix] = []
     changes: list[Matrix] = []
     for iteration in range(max_iter):
-        open_ = np.abs(gradient).max(axis=0) > tol
+        # A rotation keeps lengths, so undoing the scales gives the gradient's length as it was.
+        undone = problem.scales[:, None] * gradient
+        open_ = np.sqrt(_dots(undone, undone)) > tol
         if not open_.all():
             result[:, models] = current
             models, current = models[open_], current[:, open_]
@@ -136,7 +190,7 @@ def _minimize(problem: _Problem, *, tol: float, max_iter: int) -> Matrix:
     return result
 
 
-def _dots(left: Matrix, right: Matrix) -> NDArray[np.float64]:
+def _dots(left: NDArray[np.floating[Any]], right: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     return np.asarray(np.einsum("ij,ij->j", left, right, dtype=np.float64))
 
 

@@ -41,16 +41,22 @@ def folds(digits: NDArray[np.uint8]) -> list[tuple[NDArray[np.intp], NDArray[np.
 
 
 def noisy_labels(
-    is_digit: NDArray[np.bool_], digit: int, cells: tuple[tuple[float, float], ...]
+    is_digit: NDArray[np.bool_],
+    digit: int,
+    cells: tuple[tuple[float, float], ...],
+    seed: int = 0,
 ) -> NDArray[np.bool_]:
-    """Return flipped labels, one column per (pi1, rho1)."""
+    """Return flipped labels, one column per (pi1, rho1), drawn alike for the same arguments."""
+    more = [seed] if seed else []
     return np.column_stack(
         [
             flip_labels(
                 is_digit,
                 positive_noise_rate=rho1,
                 positive_label_error_rate=pi1,
-                random_state=np.random.RandomState([digit, round(100 * pi1), round(100 * rho1)]),
+                random_state=np.random.RandomState(
+                    [digit, round(100 * pi1), round(100 * rho1), *more]
+                ),
             )
             for pi1, rho1 in cells
         ]

@@ -1,0 +1,7 @@
+"""The paper's evaluation: every figure and table, resumable, beside the published ones."""
+
+from rankprune.experiments.paper._pages import render
+from rankprune.experiments.paper._run import Choice, run_experiment
+from rankprune.experiments.paper._verify import verify_experiment
+
+__all__ = ["Choice", "render", "run_experiment", "verify_experiment"]

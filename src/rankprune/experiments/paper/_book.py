@@ -1,0 +1,106 @@
+"""All figures that were measured, beside those that the paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rankprune.experiments._published import published
+from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell
+from rankprune.experiments.paper._recipes import RECIPES, TRUE
+from rankprune.experiments.paper._records import Key, Record, Results
+
+NOT_RUN = "not run"
+AVERAGE = "avg"
+DATA_NAMES = {"mnist": "MNIST", "cifar": "CIFAR-10", "digits": "scikit-learn's digits"}
+# The paper's methods in the order of its tables, and those that we add.
+PUBLISHED = [TRUE, *(name for name, recipe in RECIPES.items() if recipe.is_published)]
+ADDED = [name for name, recipe in RECIPES.items() if not recipe.is_published]
+
+
+@dataclass(frozen=True)
+class Book:
+    """Figures of one seed, by what they are of."""
+
+    records: dict[Key, Record]
+    seed: int = 0
+
+    @classmethod
+    def read(cls, folder: Path, seed: int = 0) -> Book:
+        """Return the figures of all files in a directory."""
+        records: dict[Key, Record] = {}
+        for path in sorted(folder.glob("*.csv")):
+            if not path.stem.endswith(("_points", "_images")):
+                records |= Results(path).records
+        return cls({key: record for key, record in records.items() if key.seed == seed}, seed)
+
+    def has(self, dataset: str, classifier: str = "logreg") -> bool:
+        """Return whether anything of a data set was measured."""
+        return any(key[:2] == (dataset, classifier) for key in self.records)
+
+    def figure(
+        self, dataset: str, classifier: str, metric: str, image: str, cell: Cell, method: str
+    ) -> float | None:
+        """Return a figure, or the mean of all images; None where any of them is missing."""
+        if image == AVERAGE:
+            every = [
+                self.figure(dataset, classifier, metric, one, cell, method)
+                for one in DATA_SETS[dataset.split(",")[0]].images
+            ]
+            return mean_of(every)
+        key = Key(dataset, classifier, metric, image, *cell, method, self.seed)
+        record = self.records.get(key)
+        return None if record is None else record.value
+
+    def n_images(self, dataset: str, classifier: str, cell: Cell, method: str) -> int:
+        """Return of how many images a method was measured."""
+        return sum(
+            self.figure(dataset, classifier, "f1", image, cell, method) is not None
+            for image in DATA_SETS[dataset].images
+        )
+
+
+def method_name(method: str) -> str:
+    """Return a method's name for readers."""
+    return "Right labels" if method == TRUE else RECIPES[method].title
+
+
+def cell_name(cell: Cell) -> str:
+    """Return a noise cell as the tables head it."""
+    return f"{cell[0]:g} / {cell[1]:g}"
+
+
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """Return the mean, or None where any is missing."""
+    there = [value for value in values if value is not None]
+    return float(np.mean(there)) if there and len(there) == len(values) else None
+
+
+def paper_figure(
+    dataset: str, classifier: str, metric: str, image: str, cell: Cell, method: str
+) -> float | None:
+    """Return what the paper prints, or None where it prints nothing.
+
+    Where it prints the single images, its average is among them.
+    """
+    return published().get((dataset, classifier, metric, image, *cell, method))
+
+
+def side_by_side(ours: float | None, paper: float | None, digits: int = 3) -> str:
+    """Return a figure with the paper's and the difference behind it."""
+    if ours is None:
+        return NOT_RUN if paper is None else f"{NOT_RUN} ({_short(paper, digits)})"
+    if paper is None:
+        return _short(ours, digits)
+    # The difference of what is shown, so that the reader can check it.
+    difference = round(ours, digits) - round(paper, digits)
+    sign = "-" if difference < -(10**-digits) / 2 else "+"
+    beside = f"{_short(paper, digits)}, {sign}{_short(abs(difference), digits)}"
+    return f"{_short(ours, digits)} ({beside})"
+
+
+def _short(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"

@@ -1,0 +1,163 @@
+"""Tables 4, C3, C4, C8 and C9: networks, out of fold once, then one fit for each method."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.experiments._cache import cached
+from rankprune.experiments._mnist import folds
+from rankprune.experiments.paper._measure import (
+    METRICS,
+    SCORE_METRICS,
+    record,
+    score_figures,
+    test_figures,
+)
+from rankprune.experiments.paper._network import ConvolutionalClassifier
+from rankprune.experiments.paper._one_vs_rest import (
+    DATA_SETS,
+    Cell,
+    NoisyClass,
+    load_images,
+    noisy_class,
+)
+from rankprune.experiments.paper._recipes import RECIPES, TRUE, estimated_rates
+from rankprune.experiments.paper._records import Key, Record, Unit
+
+_log = logging.getLogger("rankprune")
+
+# Compact networks, and the epochs that suffice for them.
+NETWORKS: dict[str, dict[str, Any]] = {
+    "mnist": {"shape": (1, 28, 28), "channels": (16, 32), "max_epochs": 6},
+    "cifar": {"shape": (3, 32, 32), "channels": (16, 32, 64), "max_epochs": 4},
+    "digits": {"shape": (1, 8, 8), "channels": (16,), "max_epochs": 8, "batch_size": 32},
+}
+# At most so many in the paper, where a loss that no longer fell ended them.
+PAPER_EPOCHS = {"mnist": 50, "cifar": 150, "digits": 50}
+
+
+@dataclass(frozen=True)
+class NetworkRun:
+    """One class of one data set at one cell; every network is kept once it is fitted."""
+
+    dataset: str
+    image: str
+    cell: Cell
+    seed: int = 0
+    epochs: int | None = None
+
+    def noisy(self) -> NoisyClass:
+        """Return the labels."""
+        return noisy_class(self.dataset, self.image, (self.cell,), self.seed)
+
+    def out_of_fold(self) -> NDArray[np.float64]:
+        """Return probabilities of the given labels by networks of other folds."""
+        kept = cached(self._name("folds", self.cell), lambda: {"scores": self._out_of_fold()})
+        return kept["scores"].astype(np.float64)
+
+    def test_scores(self, method: str) -> NDArray[np.float64]:
+        """Return the probabilities of being positive on the test images, by one method."""
+        if method == TRUE:
+            return self._fitted_scores(TRUE, (0.0, 0.0))
+        recipe = RECIPES[method]
+        # Dividing by a constant needs no other network than the one of the labels as they are.
+        scores = self._fitted_scores("noisy" if recipe.divides else method, self.cell)
+        return recipe.finish(scores, self.noisy().true_rates(0))
+
+    def _fitted_scores(self, method: str, cell: Cell) -> NDArray[np.float64]:
+        name = self._name(method, cell)
+        return cached(name, lambda: {"scores": self._fit(method)})["scores"].astype(np.float64)
+
+    def _name(self, what: str, cell: Cell) -> str:
+        pi1, rho1 = (round(100 * rate) for rate in cell)
+        number = DATA_SETS[self.dataset].images.index(self.image)
+        epochs = self.epochs or NETWORKS[self.dataset]["max_epochs"]
+        more = f"-seed{self.seed}" if self.seed else ""
+        return f"{self.dataset}-cnn{epochs}-{number}-{pi1}-{rho1}-{what}{more}"
+
+    def _network(self) -> ConvolutionalClassifier:
+        settings = NETWORKS[self.dataset] | ({"max_epochs": self.epochs} if self.epochs else {})
+        return ConvolutionalClassifier(**settings, random_state=self.seed)
+
+    def _out_of_fold(self) -> NDArray[np.float32]:
+        train = load_images(self.dataset, "train")
+        labels = self.noisy().column(0)
+        scores = np.empty(len(labels), np.float32)
+        for fitted, held_out in folds(train.digits):
+            network = self._network().fit(train.pixels[fitted], labels[fitted])
+            scores[held_out] = network.predict_proba(train.pixels[held_out])[:, 1]
+        return scores
+
+    def _fit(self, method: str) -> NDArray[np.float32]:
+        noisy = self.noisy()
+        labels = noisy.is_class if method == TRUE else noisy.column(0)
+        weights = np.ones(len(labels))
+        if method not in (TRUE, "noisy"):
+            with warnings.catch_warnings():
+                # Methods are measured outside of what they assume, too.
+                warnings.simplefilter("ignore")
+                weights = RECIPES[method].weigh(labels, self.out_of_fold(), noisy.true_rates(0))
+        used = np.flatnonzero(weights)
+        pixels = load_images(self.dataset, "train").pixels
+        network = self._network().fit(pixels[used], labels[used], sample_weight=weights[used])
+        test = load_images(self.dataset, "test").pixels
+        return network.predict_proba(test)[:, 1].astype(np.float32)
+
+
+def network_units(
+    dataset: str,
+    images: list[str],
+    cells: list[Cell],
+    methods: list[str],
+    seed: int,
+    epochs: int | None = None,
+) -> list[Unit]:
+    """Return one unit for each image and cell; its networks are kept one by one."""
+    usable = [method for method in methods if method == TRUE or RECIPES[method].rounds == 1]
+    runs = [NetworkRun(dataset, image, cell, seed, epochs) for cell in cells for image in images]
+    return [
+        Unit(
+            f"{dataset} {run.image} at {run.cell[0]:g}/{run.cell[1]:g}, network",
+            [_key(run, method, metric) for method in usable for metric in _metrics(method)],
+            partial(_measure, run, usable),
+        )
+        for run in runs
+    ]
+
+
+def _classifier(run: NetworkRun) -> str:
+    """Return the name of the classifier, with its epochs where they are not the usual ones."""
+    return f"cnn-{run.epochs}" if run.epochs else "cnn"
+
+
+def _key(run: NetworkRun, method: str, metric: str) -> Key:
+    return Key(run.dataset, _classifier(run), metric, run.image, *run.cell, method, run.seed)
+
+
+def _metrics(method: str) -> tuple[str, ...]:
+    return (*METRICS, *SCORE_METRICS) if method == "rp_estimated" else METRICS
+
+
+def _measure(run: NetworkRun, methods: list[str]) -> list[Record]:
+    number = DATA_SETS[run.dataset].images.index(run.image)
+    truth = load_images(run.dataset, "test").digits == number
+    noisy = run.noisy()
+    found = []
+    for method in methods:
+        figures = test_figures(truth, run.test_scores(method))
+        if method == "rp_estimated":
+            scores = run.out_of_fold()
+            rates = estimated_rates("confident-counts", noisy.column(0), scores)
+            figures |= score_figures(noisy.is_class, scores, noisy.true_rates(0), rates)
+        found += [
+            record(_key(run, method, metric), value, len(noisy.is_class))
+            for metric, value in figures.items()
+        ]
+    return found

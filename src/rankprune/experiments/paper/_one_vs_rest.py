@@ -1,0 +1,80 @@
+"""One class of images against the rest, with labels flipped as the paper flips them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from rankprune.core import NoiseRates
+from rankprune.experiments._images import CIFAR_CLASSES, Images, load_cifar10, load_mnist
+from rankprune.experiments._mnist import CELLS, noisy_labels
+
+Cell = tuple[float, float]
+
+# (pi1, rho1) of Table 4 and of the right half of Table 3.
+FOUR_CELLS: tuple[Cell, ...] = ((0.0, 0.5), (0.25, 0.25), (0.5, 0.0), (0.5, 0.5))
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set of the tables: the names of its images, and its noise for either classifier."""
+
+    images: tuple[str, ...]
+    logreg_cells: tuple[Cell, ...]
+    cnn_cells: tuple[Cell, ...] = FOUR_CELLS
+
+
+_DIGITS = tuple(map(str, range(10)))
+
+# The last one ships with scikit-learn: 8 x 8 pixels, for tests and for the impatient.
+DATA_SETS = {
+    "mnist": DataSet(_DIGITS, CELLS),
+    "cifar": DataSet(CIFAR_CLASSES, FOUR_CELLS),
+    "digits": DataSet(_DIGITS, FOUR_CELLS),
+}
+
+
+@cache
+def load_images(dataset: str, part: str) -> Images:
+    """Return the "train" or the "test" images of a data set."""
+    if dataset == "mnist":
+        return load_mnist("train" if part == "train" else "t10k")
+    if dataset == "cifar":
+        return load_cifar10(part)
+    pixels, digits = load_digits(return_X_y=True)
+    parts = train_test_split(
+        (pixels / 16).astype(np.float32),
+        digits.astype(np.uint8),
+        test_size=0.3,
+        stratify=digits,
+        random_state=0,
+    )
+    return Images(*(parts[::2] if part == "train" else parts[1::2]))
+
+
+@dataclass(frozen=True)
+class NoisyClass:
+    """One class against the rest at some noise cells: a column of given labels for each."""
+
+    is_class: NDArray[np.bool_]
+    labels: NDArray[np.bool_]
+
+    def column(self, place: int) -> NDArray[np.bool_]:
+        """Return the given labels at one cell."""
+        return np.ascontiguousarray(self.labels[:, place])
+
+    def true_rates(self, place: int) -> NoiseRates:
+        """Return the noise rates at one cell, counted."""
+        return NoiseRates.from_true_labels(self.is_class, self.column(place))
+
+
+def noisy_class(dataset: str, image: str, cells: tuple[Cell, ...], seed: int) -> NoisyClass:
+    """Return the training labels of one class against the rest, flipped."""
+    number = DATA_SETS[dataset].images.index(image)
+    is_class = load_images(dataset, "train").digits == number
+    return NoisyClass(is_class, noisy_labels(is_class, number, cells, seed))

@@ -1,0 +1,87 @@
+"""Figure 5: estimated noise rates on MNIST over the whole range, beside what theory expects."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import numpy as np
+
+from rankprune.core import NoiseRates, expected_noise_rates
+from rankprune.experiments._cache import cached
+from rankprune.experiments._mnist import GRID
+from rankprune.experiments.paper._logistic_tables import LogisticRun
+from rankprune.experiments.paper._measure import record
+from rankprune.experiments.paper._one_vs_rest import Cell
+from rankprune.experiments.paper._recipes import estimated_rates
+from rankprune.experiments.paper._records import Key, Record, Unit
+
+# By the paper's estimator and by ours; theory speaks of the former.
+ESTIMATORS = {"rp_estimated": "confident-counts", "rp_tight": "tight", "rp_curve": "curve"}
+GRID_METRICS = ("rho1_hat", "pi1_hat")
+THEORY = "theory"
+
+
+def grid_units(dataset: str, images: list[str], cells: list[Cell], seed: int) -> list[Unit]:
+    """Return one unit for each image."""
+    return [
+        Unit(
+            f"{dataset} {image}, noise rates at {len(cells)} cells",
+            [
+                _key(dataset, image, cell, metric, method, seed)
+                for cell in cells
+                for method in (*ESTIMATORS, THEORY)
+                for metric in GRID_METRICS
+            ],
+            partial(_measure, dataset, image, tuple(cells), seed),
+        )
+        for image in images
+    ]
+
+
+def grid_cells(*, small: bool) -> list[Cell]:
+    """Return the cells of the figure, or some of them."""
+    return [cell for cell in GRID if not small or cell in ((0.0, 0.5), (0.5, 0.0), (0.5, 0.5))]
+
+
+def _key(dataset: str, image: str, cell: Cell, metric: str, method: str, seed: int) -> Key:
+    return Key(f"{dataset}, grid", "logreg", metric, image, *cell, method, seed)
+
+
+def _measure(dataset: str, image: str, cells: tuple[Cell, ...], seed: int) -> list[Record]:
+    run = LogisticRun(dataset, image, cells, seed)
+    compute = lambda: {"scores": run.out_of_fold()}  # noqa: E731 (named, to fit a line)
+    scores = cached(f"{run.name}-grid{len(cells)}", compute)["scores"].astype(np.float64)
+    found = []
+    for place, cell in enumerate(cells):
+        labels, true = run.noisy.column(place), run.noisy.true_rates(place)
+        rates = {}
+        for method, estimator in ESTIMATORS.items():
+            with warnings.catch_warnings():
+                # Noise beyond what scores can tell is a part of the grid.
+                warnings.simplefilter("ignore")
+                estimate = estimated_rates(estimator, labels, scores[:, place])
+            rates[method] = (estimate.positive_noise_rate, estimate.positive_label_error_rate)
+            if method == "rp_estimated":
+                rates[THEORY] = _theory(run.noisy.is_class, scores[:, place], true, estimate)
+        found += [
+            record(_key(dataset, image, cell, metric, method, seed), value, len(labels))
+            for method, values in rates.items()
+            for metric, value in zip(GRID_METRICS, values, strict=True)
+        ]
+    return found
+
+
+def _theory(
+    is_class: np.ndarray, scores: np.ndarray, true: NoiseRates, found: NoiseRates
+) -> tuple[float, float]:
+    """Return rho1 and pi1 that Lemma 3 expects at the thresholds that were found."""
+    if found.positive_threshold is None or found.negative_threshold is None:
+        return np.nan, np.nan
+    expected = expected_noise_rates(
+        is_class, scores, true, (found.positive_threshold, found.negative_threshold)
+    )
+    rho1, rho0 = expected.positive_noise_rate, expected.negative_noise_rate
+    share = found.observed_prevalence
+    pi1 = rho0 * (1 - share - rho1) / (share * (1 - rho1 - rho0))
+    return rho1, float(np.clip(pi1, 0, 1))

@@ -1,0 +1,191 @@
+"""Each figure and table of the paper as units of work, and running those that are missing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from sklearn.utils.parallel import Parallel, delayed
+
+from rankprune.experiments.paper import _synthetic
+from rankprune.experiments.paper._average_images import average_units
+from rankprune.experiments.paper._illustration import illustration_units
+from rankprune.experiments.paper._logistic_tables import logistic_units
+from rankprune.experiments.paper._network_tables import network_units
+from rankprune.experiments.paper._one_vs_rest import DATA_SETS, FOUR_CELLS, Cell
+from rankprune.experiments.paper._rate_grid import grid_cells, grid_units
+from rankprune.experiments.paper._recipes import RECIPES, TRUE
+from rankprune.experiments.paper._records import Record, Results, Unit, note_run
+from rankprune.experiments.paper._settings import settings_units
+from rankprune.experiments.paper._timing import timing_units
+
+# The methods that networks are fitted by: the paper's, and the labels as they are.
+NETWORK_METHODS = [TRUE, "noisy", *(name for name, one in RECIPES.items() if one.is_published)]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is run of the paper, and where its figures go; empty means all."""
+
+    results: Path
+    images: Sequence[str] = ()
+    cells: Sequence[Cell] = ()
+    methods: Sequence[str] = ()
+    small: bool = False
+    seed: int = 0
+    epochs: int | None = None
+    n_jobs: int = 1
+    command: str = ""
+
+    def check(self) -> None:
+        """Raise an error that names what was chosen and does not exist."""
+        images = {one for dataset in DATA_SETS.values() for one in dataset.images}
+        cells = {*DATA_SETS["mnist"].logreg_cells, *_synthetic.CELLS, *grid_cells(small=False)}
+        for option, chosen, known in (
+            ("--images", self.images, sorted(images)),
+            ("--methods", self.methods, [TRUE, *RECIPES]),
+            ("--cells", self.cells, sorted(cells)),
+        ):
+            for one in chosen:
+                if one not in known:
+                    shown = ", ".join(map(_shown, known))
+                    raise ValueError(
+                        f"{option} must be some of {shown}, but {_shown(one)} is none of them."
+                    )
+
+    def data_sets(self, *names: str) -> list[str]:
+        """Return the data sets of a table, or the small one in their place."""
+        return ["digits"] if self.small else list(names)
+
+    def of_images(self, dataset: str) -> list[str]:
+        """Return the chosen images that this data set has."""
+        return [one for one in DATA_SETS[dataset].images if not self.images or one in self.images]
+
+    def of_cells(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the chosen ones of these cells."""
+        return [cell for cell in cells if not self.cells or cell in self.cells]
+
+    def of_methods(self, methods: Sequence[str]) -> list[str]:
+        """Return the chosen ones of these methods; what is not installed is left out."""
+        chosen = [one for one in methods if not self.methods or one in self.methods]
+        if find_spec("cleanlab") is None:
+            chosen = [one for one in chosen if one == TRUE or not RECIPES[one].needs_cleanlab]
+        return chosen
+
+
+def _shown(one: str | Cell) -> str:
+    return one if isinstance(one, str) else f"{one[0]:g}/{one[1]:g}"
+
+
+Plan = dict[str, list[Unit]]
+
+
+def _logistic(choice: Choice, *names: str) -> Plan:
+    return {
+        f"{dataset}_logreg.csv": logistic_units(
+            dataset,
+            choice.of_images(dataset),
+            choice.of_cells(DATA_SETS[dataset].logreg_cells),
+            choice.of_methods([TRUE, *RECIPES]),
+            choice.seed,
+        )
+        for dataset in choice.data_sets(*names)
+    }
+
+
+def _networks(choice: Choice) -> Plan:
+    if choice.small:
+        # Enough to see the whole path.
+        images = choice.images or ("1", "9")
+        cells = choice.cells or ((0.0, 0.5), (0.5, 0.5))
+        choice = replace(choice, images=images, cells=cells)
+    return {
+        f"{dataset}_cnn.csv": network_units(
+            dataset,
+            choice.of_images(dataset),
+            # The headline's cell first.
+            choice.of_cells(FOUR_CELLS)[::-1],
+            choice.of_methods([TRUE, *RECIPES] if choice.methods else NETWORK_METHODS),
+            choice.seed,
+            choice.epochs,
+        )
+        for dataset in choice.data_sets("mnist", "cifar")
+    }
+
+
+def _gaussians(choice: Choice, cells: Sequence[Cell] = _synthetic.CELLS) -> Plan:
+    panels = _synthetic.PANELS
+    n_trials = _synthetic.N_TRIALS
+    if choice.small:
+        panels, n_trials = {panel: values[::3] for panel, values in panels.items()}, 3
+    units = _synthetic.synthetic_units(panels, choice.of_cells(cells), n_trials, choice.seed)
+    return {"gaussians.csv": units}
+
+
+def _grid(choice: Choice) -> Plan:
+    dataset = choice.data_sets("mnist")[0]
+    cells = choice.of_cells(grid_cells(small=choice.small))
+    units = grid_units(dataset, choice.of_images(dataset), cells, choice.seed)
+    return {f"{dataset}_grid.csv": units}
+
+
+EXPERIMENTS: dict[str, Callable[[Choice], Plan]] = {
+    "fig1": lambda choice: {"fig1.csv": illustration_units(choice.results, choice.seed)},
+    "fig2": _gaussians,
+    "fig3": _gaussians,
+    "fig4": lambda choice: _gaussians(choice, (_synthetic.COMPARED_AT,)),
+    "fig5": _grid,
+    "figb": lambda choice: {
+        "figb.csv": average_units(choice.data_sets("mnist")[0], choice.results, choice.seed)
+    },
+    "table3": lambda choice: _logistic(choice, "mnist", "cifar"),
+    "tablec5": lambda choice: _logistic(choice, "cifar"),
+    "table4": _networks,
+    "settings": lambda choice: {
+        "settings.csv": settings_units(choice.data_sets("mnist")[0], choice.seed)
+    },
+    "speed": lambda choice: {"speed.csv": timing_units(choice.data_sets("mnist")[0], choice.seed)},
+}
+
+
+@dataclass
+class Progress:
+    """How far a run is: told after every unit."""
+
+    total: int
+    done: int = 0
+    name: str = ""
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds_left(self) -> float:
+        """Return the time that the rest will take at the pace so far."""
+        return (time.monotonic() - self.started) / max(self.done, 1) * (self.total - self.done)
+
+
+def run_experiment(name: str, choice: Choice) -> Iterator[Progress]:
+    """Measure what is missing of one experiment; yield after each unit, written by then."""
+    choice.check()
+    plan = EXPERIMENTS[name](choice)
+    results = {file: Results(choice.results / file) for file in plan}
+    missing = {file: results[file].missing(units) for file, units in plan.items()}
+    progress = Progress(sum(map(len, missing.values())))
+    yield progress
+    for file, units in missing.items():
+        parts = Parallel(n_jobs=choice.n_jobs, return_as="generator_unordered")(
+            delayed(_compute)(number, unit) for number, unit in enumerate(units)
+        )
+        for number, records in parts:
+            results[file].append(records)
+            progress.done += 1
+            progress.name = units[number].name
+            yield progress
+        if units:
+            note_run(choice.results, file, choice.command, choice.seed)
+
+
+def _compute(number: int, unit: Unit) -> tuple[int, list[Record]]:
+    return number, unit.compute()

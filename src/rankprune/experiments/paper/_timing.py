@@ -1,0 +1,83 @@
+"""What the algorithm costs, as multiples of one fit, and what the tables cost beside their fits."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from rankprune.classifier import RankPruningClassifier
+from rankprune.core import estimate_noise_rates
+from rankprune.experiments.paper._logistic_tables import LogisticRun, Stopwatch, round_rows
+from rankprune.experiments.paper._measure import test_figures
+from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images, noisy_class
+from rankprune.experiments.paper._recipes import RECIPES, TRUE
+from rankprune.experiments.paper._records import Key, Record, Unit
+from rankprune.probabilities import out_of_fold_probabilities
+
+CELL: Cell = (0.5, 0.5)
+IMAGE = "1"
+# In units of one fit to all rows; and all of a setting in units of the fits that it contains.
+RATIOS = ("estimate_per_fit", "algorithm_per_fit", "setting_per_fits")
+
+
+def timing_units(dataset: str, seed: int) -> list[Unit]:
+    """Return the only unit, which must have the processor to itself."""
+    keys = [_key(dataset, metric, seed) for metric in RATIOS]
+    return [Unit(f"{dataset}, times", keys, partial(_measure, dataset, seed))]
+
+
+def _key(dataset: str, metric: str, seed: int) -> Key:
+    return Key(f"{dataset}, time", "logreg", metric, IMAGE, *CELL, "rp_estimated", seed)
+
+
+def _measure(dataset: str, seed: int) -> list[Record]:
+    values = (*_algorithm(dataset, seed), _setting(dataset, seed))
+    n_train = len(load_images(dataset, "train").digits)
+    return [
+        Record(_key(dataset, metric, seed), value, n_train)
+        for metric, value in zip(RATIOS, values, strict=True)
+    ]
+
+
+def _algorithm(dataset: str, seed: int) -> tuple[float, float]:
+    """Return the time of the noise estimate and of the whole algorithm, a fit being 1."""
+    X = load_images(dataset, "train").pixels
+    labels = noisy_class(dataset, IMAGE, (CELL,), seed).column(0)
+    model = LogisticRegression(max_iter=1000)
+
+    def estimate() -> None:
+        scores = out_of_fold_probabilities(model, X, labels, random_state=seed)
+        estimate_noise_rates(labels, scores, method="confident-counts")
+
+    whole = RankPruningClassifier(model, noise_estimator="confident-counts", random_state=seed)
+    fit = min(_seconds(lambda: model.fit(X, labels)) for _ in range(2))
+    return _seconds(estimate) / fit, _seconds(lambda: whole.fit(X, labels)) / fit
+
+
+def _setting(dataset: str, seed: int) -> float:
+    """Return the time of one cell, all images and methods, by that of the fits within it."""
+    test = load_images(dataset, "test")
+    stopwatch = Stopwatch()
+    start = time.perf_counter()
+    stopwatch.seconds += _seconds(lambda: round_rows(dataset))
+    methods = [TRUE, *(name for name, recipe in RECIPES.items() if not recipe.needs_cleanlab)]
+    with warnings.catch_warnings():
+        # Methods are measured outside of what they assume, too.
+        warnings.simplefilter("ignore")
+        for number, image in enumerate(DATA_SETS[dataset].images):
+            run = LogisticRun(dataset, image, (CELL,), seed, stopwatch)
+            scores = run.test_scores(methods, run.out_of_fold())
+            for column in range(len(methods)):
+                test_figures(test.digits == number, np.asarray(scores[:, 0, column], np.float64))
+    return (time.perf_counter() - start) / stopwatch.seconds
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
