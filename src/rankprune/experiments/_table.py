@@ -16,7 +16,7 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def __str__(self) -> str:
-        lines = [f"### {self.title}", "", self.note, ""]
+        lines = [f"### {self.title}", "", *([self.note, ""] if self.note else [])]
         lines.append(f"| {' | '.join(self.header)} |")
         lines.append(f"|{'---|' * len(self.header)}")
         lines += [f"| {' | '.join(row)} |" for row in self.rows]

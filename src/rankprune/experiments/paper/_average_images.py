@@ -50,7 +50,9 @@ def _measure(dataset: str, folder: Path, seed: int) -> list[Record]:
     for number, image in enumerate(_images(dataset)):
         for group, rows in zip(GROUPS, chosen, strict=True):
             pixels = train.pixels[rows & (train.digits == number)]
-            found.append(Record(_key(dataset, image, group, seed), float(len(pixels)), len(labels)))
+            found.append(
+                Record(_key(dataset, image, group, seed), float(len(pixels)), len(labels), "figb")
+            )
             mean = pixels.mean(axis=0) if len(pixels) else np.zeros(train.pixels.shape[1])
             writer.writerow([image, group, *(255 * mean).round().astype(int)])
     write_whole(folder / PIXELS, text.getvalue().encode())

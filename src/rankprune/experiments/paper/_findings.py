@@ -69,6 +69,15 @@ def findings_page(book: Book, data_sets: list[str]) -> str:
     )
 
 
+def _settings_of(data_sets: Sequence[str]) -> list[tuple[str, str, tuple[Cell, ...]]]:
+    """Return every data set with every classifier and the cells that they are run at."""
+    return [
+        (dataset, classifier, DATA_SETS[dataset].cells_of(classifier))
+        for dataset in data_sets
+        for classifier in _CLASSIFIERS
+    ]
+
+
 def _percent(value: float | None) -> str:
     return NOT_RUN if value is None else f"{value:.2%}"
 
@@ -104,15 +113,10 @@ def _headline(book: Book, dataset: str) -> str:
 
 def _progress(book: Book, data_sets: Sequence[str]) -> str:
     rows = []
-    for dataset in data_sets:
-        for classifier, name in _CLASSIFIERS.items():
-            every = DATA_SETS[dataset]
-            cells = every.logreg_cells if classifier == "logreg" else every.cnn_cells
-            for method in PUBLISHED:
-                done = [book.n_images(dataset, classifier, cell, method) for cell in cells]
-                if method == PUBLISHED[1]:
-                    total = len(cells) * len(every.images)
-                    rows.append([DATA_NAMES[dataset], name, f"{sum(done)} of {total}"])
+    for dataset, classifier, cells in _settings_of(data_sets):
+        done = sum(book.n_images(dataset, classifier, cell, "rp_estimated") for cell in cells)
+        total = len(cells) * len(DATA_SETS[dataset].images)
+        rows.append([DATA_NAMES[dataset], _CLASSIFIERS[classifier], f"{done} of {total}"])
     for panel, values in _synthetic.PANELS.items():
         points = [
             book.figure(f"gaussians, {panel}", "logreg", "f1", f"{v:g}", _HEADLINE, "rp_estimated")
@@ -131,34 +135,26 @@ def _progress(book: Book, data_sets: Sequence[str]) -> str:
 
 def _summary(book: Book, data_sets: Sequence[str]) -> str:
     rows = []
-    for dataset in data_sets:
-        for classifier, name in _CLASSIFIERS.items():
-            every = DATA_SETS[dataset]
-            cells = every.logreg_cells if classifier == "logreg" else every.cnn_cells
-            texts = [f"{DATA_NAMES[dataset]}, {name}"]
-            for method in PUBLISHED:
-                ours, paper = (
-                    mean_of([look(dataset, classifier, "f1", AVERAGE, c, method) for c in cells])
-                    for look in (book.figure, paper_figure)
-                )
-                texts.append(side_by_side(ours, paper))
-            rows.append(texts)
+    for dataset, classifier, cells in _settings_of(data_sets):
+        texts = [f"{DATA_NAMES[dataset]}, {_CLASSIFIERS[classifier]}"]
+        for method in PUBLISHED:
+            ours, paper = (
+                mean_of([look(dataset, classifier, "f1", AVERAGE, c, method) for c in cells])
+                for look in (book.figure, paper_figure)
+            )
+            texts.append(side_by_side(ours, paper))
+        rows.append(texts)
     table = Table(
         "Mean F1 of all images and cells",
         "Ours (the paper's, difference).",
         ("", *(method_name(method) for method in PUBLISHED)),
         rows,
     )
-    lines = [f"## Summary\n\n{table}"]
-    for dataset in data_sets:
-        for classifier, name in _CLASSIFIERS.items():
-            every = DATA_SETS[dataset]
-            cells = every.logreg_cells if classifier == "logreg" else every.cnn_cells
-            lines.append(_wins(book, dataset, classifier, name, cells))
-    return "\n".join(line for line in lines if line)
+    wins = [_wins(book, *one) for one in _settings_of(data_sets)]
+    return "\n".join([f"## Summary\n\n{table}", *(line for line in wins if line), ""])
 
 
-def _wins(book: Book, dataset: str, classifier: str, name: str, cells: Sequence[Cell]) -> str:
+def _wins(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> str:
     """Return where Rank Pruning beats what it was compared with, in the paper and here."""
     counts = []
     for look in (book.figure, paper_figure):
@@ -177,8 +173,9 @@ def _wins(book: Book, dataset: str, classifier: str, name: str, cells: Sequence[
     if not n_ours or not n_paper:
         return ""
     return (
-        f"- {DATA_NAMES[dataset]}, {name}: Rank Pruning with estimated rates has the highest F1 of "
-        f"the methods in {ours} of {n_ours} cells; in the paper in {paper} of {n_paper}."
+        f"- {DATA_NAMES[dataset]}, {_CLASSIFIERS[classifier]}: Rank Pruning with estimated rates "
+        f"has the highest F1 of the methods in {ours} of {n_ours} cells; in the paper in {paper} "
+        f"of {n_paper}."
     )
 
 
@@ -266,22 +263,17 @@ def _added_noise(book: Book) -> str:
 
 def _delta_g(book: Book, data_sets: Sequence[str]) -> str:
     rows = []
-    for dataset in data_sets:
-        for classifier, name in _CLASSIFIERS.items():
-            every = DATA_SETS[dataset]
-            cells = every.logreg_cells if classifier == "logreg" else every.cnn_cells
-            found = [
-                book.figure(dataset, classifier, "mean_delta_g", AVERAGE, cell, "rp_estimated")
-                for cell in cells
-            ]
-            there = [value for value in found if value is not None]
-            ours = (
-                f"{min(there):.3f} to {max(there):.3f} ({len(there)} of {len(cells)} cells)"
-                if there
-                else NOT_RUN
-            )
-            paper = _PAPER_DELTA_G.get((dataset, classifier), "none given")
-            rows.append([f"{DATA_NAMES[dataset]}, {name}", ours, paper])
+    for dataset, classifier, cells in _settings_of(data_sets):
+        found = [
+            book.figure(dataset, classifier, "mean_delta_g", AVERAGE, cell, "rp_estimated")
+            for cell in cells
+        ]
+        there = [value for value in found if value is not None]
+        ours = NOT_RUN
+        if there:
+            ours = f"{min(there):.3f} to {max(there):.3f} ({len(there)} of {len(cells)} cells)"
+        paper = _PAPER_DELTA_G.get((dataset, classifier), "none given")
+        rows.append([f"{DATA_NAMES[dataset]}, {_CLASSIFIERS[classifier]}", ours, paper])
     table = Table(
         "Mean |g(x) - g*(x)| by noise cell",
         "Out-of-fold probabilities against perfect ones: 1 - ρ₁ on positives, ρ₀ on negatives.",

@@ -69,7 +69,7 @@ def _measure(folder: Path, seed: int) -> list[Record]:
         accuracy = float((model.predict(X_test) == test_truth).mean())
         line = (*model.coef_[0], model.intercept_[0])
         found += [
-            Record(_key(metric, method, seed), float(value), N_ROWS)
+            Record(_key(metric, method, seed), float(value), N_ROWS, "fig1")
             for metric, value in zip(_ACCURACY_OF, (accuracy, *line), strict=True)
         ]
     rates = pruning.noise_rates_
@@ -80,7 +80,7 @@ def _measure(folder: Path, seed: int) -> list[Record]:
         rates.negative_threshold,
     ]
     return found + [
-        Record(_key(metric, "rp_estimated", seed), value, N_ROWS)
+        Record(_key(metric, "rp_estimated", seed), value, N_ROWS, "fig1")
         for metric, value in zip(_RATES, np.array(values, dtype=float).tolist(), strict=True)
     ]
 

@@ -119,7 +119,8 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likelier class."""
-        return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)])
+        likelier = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likelier])
 
     def _images(self, rows: NDArray[np.float32]) -> Any:
         """Return rows as images whose planes lie together by pixel, which convolutions prefer."""

@@ -28,6 +28,10 @@ class DataSet:
     logreg_cells: tuple[Cell, ...]
     cnn_cells: tuple[Cell, ...] = FOUR_CELLS
 
+    def cells_of(self, classifier: str) -> tuple[Cell, ...]:
+        """Return the noise cells that a classifier is run at."""
+        return self.logreg_cells if classifier == "logreg" else self.cnn_cells
+
 
 _DIGITS = tuple(map(str, range(10)))
 

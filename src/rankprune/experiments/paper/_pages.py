@@ -197,38 +197,31 @@ def _class_page(book: Book, dataset: str, classifier: str) -> str:
             "to 50 epochs on MNIST and 150 on CIFAR-10: `--epochs` does that.\n"
         )
     parts.append("Ours (the paper's, difference).\n")
-    images = [*DATA_SETS[dataset].images, AVERAGE]
-    methods = PUBLISHED if classifier == "logreg" else [*PUBLISHED, "noisy"]
     for metric in ("f1", "error", "auc_pr"):
         for cell in FOUR_CELLS:
-            where = f"{METRIC_NAMES[metric]} at π₁ / ρ₁ = {cell_name(cell)}"
-            rows = [
-                [
-                    image,
-                    *(
-                        side_by_side(
-                            book.figure(dataset, classifier, metric, image, cell, method),
-                            paper_figure(dataset, classifier, metric, image, cell, method),
-                            digits=4 if metric == "error" else 3,
-                        )
-                        for method in methods
-                    ),
-                ]
-                for image in images
-            ]
-            parts.append(
-                str(
-                    Table(
-                        f"{DATA_NAMES[dataset]}: {where}",
-                        "",
-                        ("image", *(method_name(method) for method in methods)),
-                        rows,
-                    )
-                )
-            )
-    if classifier == "cnn":
-        parts.append(str(_agreement(book, dataset, "cnn", FOUR_CELLS)))
+            parts.append(str(_class_table(book, dataset, classifier, metric, cell)))
+    parts.append(str(_agreement(book, dataset, classifier, FOUR_CELLS)))
     return "\n".join(parts)
+
+
+def _class_table(book: Book, dataset: str, classifier: str, metric: str, cell: Cell) -> Table:
+    methods = PUBLISHED if classifier == "logreg" else [*PUBLISHED, "noisy"]
+    rows = []
+    for image in (*DATA_SETS[dataset].images, AVERAGE):
+        texts = [image]
+        for method in methods:
+            ours, paper = (
+                look(dataset, classifier, metric, image, cell, method)
+                for look in (book.figure, paper_figure)
+            )
+            texts.append(side_by_side(ours, paper, digits=4 if metric == "error" else 3))
+        rows.append(texts)
+    return Table(
+        f"{DATA_NAMES[dataset]}: {METRIC_NAMES[metric]} at π₁ / ρ₁ = {cell_name(cell)}",
+        "",
+        ("image", *(method_name(method) for method in methods)),
+        rows,
+    )
 
 
 # ---- Figures

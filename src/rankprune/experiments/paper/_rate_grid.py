@@ -11,7 +11,6 @@ from rankprune.core import NoiseRates, expected_noise_rates
 from rankprune.experiments._cache import cached
 from rankprune.experiments._mnist import GRID
 from rankprune.experiments.paper._logistic_tables import LogisticRun
-from rankprune.experiments.paper._measure import record
 from rankprune.experiments.paper._one_vs_rest import Cell
 from rankprune.experiments.paper._recipes import estimated_rates
 from rankprune.experiments.paper._records import Key, Record, Unit
@@ -65,7 +64,7 @@ def _measure(dataset: str, image: str, cells: tuple[Cell, ...], seed: int) -> li
             if method == "rp_estimated":
                 rates[THEORY] = _theory(run.noisy.is_class, scores[:, place], true, estimate)
         found += [
-            record(_key(dataset, image, cell, metric, method, seed), value, len(labels))
+            Record(_key(dataset, image, cell, metric, method, seed), value, len(labels), "fig5")
             for method, values in rates.items()
             for metric, value in zip(GRID_METRICS, values, strict=True)
         ]

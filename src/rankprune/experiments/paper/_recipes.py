@@ -5,6 +5,7 @@ A weight of 0 leaves a row out. Told so, one fit of any classifier is all that a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -114,7 +115,10 @@ def _cleanlab_weights(labels: Labels, probabilities: Scores, rates: NoiseRates) 
     # Its last fit is ours to make; the weights that it would fit with are all that is needed.
     learner = CleanLearning(DummyClassifier())
     both = np.column_stack([1 - probabilities, probabilities]).astype(np.float64)
-    learner.fit(np.zeros((len(labels), 1)), labels.astype(int), pred_probs=both)
+    with warnings.catch_warnings():
+        # That rows are not looked at where probabilities are given is what we want.
+        warnings.simplefilter("ignore", UserWarning)
+        learner.fit(np.zeros((len(labels), 1)), labels.astype(int), pred_probs=both)
     return np.asarray(learner.get_label_issues()["sample_weight"], dtype=np.float64)
 
 

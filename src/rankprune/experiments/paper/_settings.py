@@ -63,6 +63,6 @@ def _measure(dataset: str, image: str, variant: str, method: str, seed: int) -> 
     likely = fitted.predict_proba(test.pixels * np.float32(scale))[:, 1]
     figures = test_figures(test.digits == DATA_SETS[dataset].images.index(image), likely)
     return [
-        Record(_key(dataset, image, variant, method, metric, seed), value, len(labels))
+        Record(_key(dataset, image, variant, method, metric, seed), value, len(labels), "settings")
         for metric, value in figures.items()
     ]

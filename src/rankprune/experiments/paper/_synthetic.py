@@ -109,8 +109,14 @@ def _measure(panel: str, value: float, cells: list[Cell], n_trials: int, seed: i
                 values = [trial[place][name] for trial in trials]
                 figure = float(np.std(values) if metric == "f1_sd" else np.mean(values))
             key = Key(_dataset(panel), "logreg", metric, f"{value:g}", *cell, method, seed)
-            found.append(Record(key, figure, setting.examples))
+            found.append(Record(key, figure, setting.examples, _figure(metric, cell)))
     return found
+
+
+def _figure(metric: str, cell: Cell) -> str:
+    if metric == THEORY:
+        return "fig3"
+    return "fig2, fig4" if cell == COMPARED_AT else "fig2"
 
 
 def _trial(setting: Setting, cells: list[Cell], seed: int) -> list[dict[str, float]]:

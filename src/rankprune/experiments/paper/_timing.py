@@ -39,7 +39,7 @@ def _measure(dataset: str, seed: int) -> list[Record]:
     values = (*_algorithm(dataset, seed), _setting(dataset, seed))
     n_train = len(load_images(dataset, "train").digits)
     return [
-        Record(_key(dataset, metric, seed), value, n_train)
+        Record(_key(dataset, metric, seed), value, n_train, "speed")
         for metric, value in zip(RATIOS, values, strict=True)
     ]
 

@@ -1,0 +1,176 @@
+"""The pages: drawn from files of results alone, with gaps where nothing was measured."""
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rankprune import _cli_paper
+from rankprune.cli import cli
+from rankprune.experiments.paper import render
+from rankprune.experiments.paper._book import Book, side_by_side
+from rankprune.experiments.paper._run import Progress
+
+ROOT = Path(__file__).parents[3]
+
+
+def paper(*arguments):
+    return CliRunner().invoke(cli, ["paper", *map(str, arguments)])
+
+
+@pytest.mark.parametrize(
+    ("ours", "paper", "text"),
+    [
+        (0.8765, None, ".876"),
+        (0.8765, 0.8754, ".876 (.875, +.001)"),
+        (0.5, 0.75, ".500 (.750, -.250)"),
+        (1.0, 0.99, "1.000 (.990, +.010)"),
+        (None, 0.75, "not run (.750)"),
+        (None, None, "not run"),
+        (0.0, 0.0, ".000 (.000, +.000)"),
+    ],
+)
+def test_a_figure_beside_the_papers(ours, paper, text):
+    assert side_by_side(ours, paper) == text
+
+
+def test_pages_without_any_figure_are_all_gaps(tmp_path):
+    (tmp_path / "results").mkdir()
+    written = render(tmp_path / "results", tmp_path / "docs")
+    assert sorted(path.suffix for path in written) == [".md"] * 5
+    assert "Ours: not run and not run." in (tmp_path / "docs" / "README.md").read_text()
+    table = (tmp_path / "docs" / "table4.md").read_text()
+    assert "| 1 | not run (.0015) | not run (.0025)" in table
+
+
+def test_the_whole_path_on_data_that_ships_with_scikit_learn(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("fig1", "figb"):
+        assert paper(name, "--small").exit_code == 0
+    found = paper("table3", "--small", "--images", "1,2", "--cells", "0.5/0.5,0/0.5")
+    assert found.exit_code == 0, found.output
+    assert "table3: 2 of 2 done (digits 2, logistic regression)" in found.output
+    assert "Figures lie in results-small; " in found.output
+    assert paper("fig5", "--small", "--images", "1", "--quiet").exit_code == 0
+    for name in ("fig4", "settings", "speed"):
+        assert paper(name, "--small", "--quiet").exit_code == 0
+    pages = tmp_path / "results-small" / "reproduction"
+    before = {path.name: path.read_bytes() for path in pages.iterdir()}
+    assert {name for name in before if name.endswith(".png")} == {
+        f"fig{name}.png" for name in "12345b"
+    }
+    findings = before["README.md"].decode()
+    assert re.search(r"We measured \d\.\d\d T for the estimate", findings)
+    assert re.search(r"\| liblinear, pixels in \[0, 1\] \| \.\d{3} \| \.\d{3} \|", findings)
+    # The mean of ten digits is a gap as long as any of them is missing.
+    assert "| mean | not run |" in before["table3.md"].decode()
+    assert re.search(r"\| 1 \| \.\d{3} \| \.\d{3} \|", before["tablec5.md"].decode())
+    again = paper("render", "--small")
+    assert again.exit_code == 0
+    assert {path.name: path.read_bytes() for path in pages.iterdir()} == before
+    checked = paper("verify", "table3", "--small", "--images", "1", "--cells", "0.5/0.5")
+    assert checked.exit_code == 0, checked.output
+    assert "figures measured again; the largest difference is" in checked.output
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch, is_terminal):
+    class Screen(io.StringIO):
+        def isatty(self):
+            return is_terminal
+
+    def steps():
+        progress = Progress(2)
+        yield progress
+        for name in ("first", "second"):
+            progress.done += 1
+            progress.name = name
+            yield progress
+
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    _cli_paper._show(steps(), "table3", quiet=False)
+    shown = screen.getvalue()
+    if is_terminal:
+        assert "100%" in shown
+        assert "second" in shown
+    else:
+        lines = [line for line in shown.splitlines() if line.strip()]
+        assert lines[0] == "table3: 2 to do"
+        assert re.fullmatch(r"table3: 1 of 2 done, \d+ s left \(first\)", lines[1])
+        assert lines[2] == "table3: 2 of 2 done (second)"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3.2, "3 s"), (89, "89 s"), (150, "2 min"), (7200, "2.0 h")]
+)
+def test_durations_are_told_in_the_unit_that_suits(seconds, text):
+    assert _cli_paper._duration(seconds) == text
+
+
+def test_verify_ends_with_1_where_figures_differ(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chosen = ("table3", "--small", "--images", "1", "--cells", "0.5/0.5", "--quiet")
+    assert paper(*chosen).exit_code == 0
+    path = tmp_path / "results-small" / "digits_logreg.csv"
+    lines = path.read_text().splitlines()
+    row = lines[1].split(",")
+    row[8] = "0.123"
+    path.write_text("\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n")
+    assert paper("verify", *chosen).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("table3", "--cells", "half"), "must be pairs of pi1/rho1"),
+        (("table3", "--cells", "0.5"), "must be pairs of pi1/rho1"),
+        (("table3", "--small", "--images", "cow"), "--images must be some of"),
+        (("verify", "table3", "--small"), "Run rankprune paper table3 first"),
+        (("tablec5",), "CIFAR-10 is needed, but"),
+    ],
+)
+def test_what_is_wrong_or_missing_is_said(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    found = paper(*arguments)
+    assert found.exit_code in (1, 2)
+    assert message in found.output
+    assert not (tmp_path / "docs").exists()
+
+
+def test_all_says_what_it_could_not_run_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = []
+
+    def run_experiment(name, choice):
+        if name == "table4":
+            raise ModuleNotFoundError("The convolutional network needs PyTorch.")
+        ran.append(name)
+        yield type("Progress", (), {"total": 0})
+
+    monkeypatch.setattr("rankprune.experiments.paper.run_experiment", run_experiment)
+    found = paper("all", "--small")
+    assert found.exit_code == 0, found.output
+    assert "table4 was not run. The convolutional network needs PyTorch." in found.output
+    assert {"fig1", "table3", "speed"} <= set(ran)
+    assert ran[-1] == "speed"
+
+
+def test_the_committed_pages_are_those_of_the_committed_figures(tmp_path):
+    render(ROOT / "results", tmp_path)
+    for page in sorted(tmp_path.glob("*.md")):
+        committed = ROOT / "docs" / "reproduction" / page.name
+        assert committed.read_text() == page.read_text(), f"run: rankprune paper render ({page})"
+    for picture in tmp_path.glob("*.png"):
+        assert (ROOT / "docs" / "reproduction" / picture.name).exists()
+
+
+def test_the_committed_figures_are_of_whole_data_sets():
+    book = Book.read(ROOT / "results")
+    sizes = {
+        key.dataset: record.n_train for key, record in book.records.items() if key.image == "1"
+    }
+    assert sizes["mnist"] == 60_000

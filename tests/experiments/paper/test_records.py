@@ -1,0 +1,71 @@
+"""Files of results: whole units, resumed after any interruption."""
+
+import json
+
+import pytest
+
+from rankprune.experiments.paper._records import (
+    COLUMNS,
+    Key,
+    Record,
+    Results,
+    Unit,
+    note_run,
+    write_whole,
+)
+
+KEY = Key("mnist", "logreg", "f1", "1", 0.5, 0.25, "rp_estimated", 0)
+OTHER = KEY._replace(metric="error")
+
+
+def one(key, value):
+    return Record(key, value, 60_000, "table:mnist_cifar_logreg_f1")
+
+
+def test_what_was_written_is_read_again(tmp_path):
+    path = tmp_path / "deep" / "mnist.csv"
+    results = Results(path)
+    assert KEY not in results
+    results.append([one(KEY, 0.875), one(OTHER, 1 / 3)])
+    assert KEY in results
+    again = Results(path)
+    assert again.records[KEY] == one(KEY, 0.875)
+    assert again.records[OTHER].value == pytest.approx(1 / 3, abs=1e-8)
+    assert path.read_text().splitlines()[0] == ",".join(COLUMNS)
+
+
+def test_a_torn_last_line_is_removed_and_measured_again(tmp_path):
+    path = tmp_path / "mnist.csv"
+    Results(path).append([one(KEY, 0.5), one(OTHER, 0.1)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-7])
+    results = Results(path)
+    assert list(results.records) == [KEY]
+    unit = Unit("digit 1", [KEY, OTHER], list)
+    assert results.missing([unit]) == [unit]
+    results.append([one(KEY, 0.5), one(OTHER, 0.1)])
+    assert Results(path).records == {KEY: one(KEY, 0.5), OTHER: one(OTHER, 0.1)}
+    assert Results(path).missing([unit]) == []
+
+
+def test_a_foreign_file_is_refused_and_left_as_it_is(tmp_path):
+    path = tmp_path / "mnist.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"mnist\.csv must have the columns .*'a,b'.*--results"):
+        Results(path)
+    assert path.read_text() == "a,b\n1,2\n"
+
+
+def test_the_manifest_says_how_each_file_came_about(tmp_path):
+    note_run(tmp_path, "a.csv", "rankprune paper fig1", 0)
+    note_run(tmp_path, "b.csv", "rankprune paper fig2", 3)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["a.csv"]["command"] == "rankprune paper fig1"
+    assert manifest["b.csv"]["seed"] == 3
+    assert "numpy" in manifest["b.csv"]["versions"]
+
+
+def test_a_file_is_written_whole_and_readable_for_all(tmp_path):
+    write_whole(tmp_path / "new" / "a.txt", b"text")
+    assert (tmp_path / "new" / "a.txt").stat().st_mode & 0o777 == 0o644
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]

@@ -1,0 +1,196 @@
+"""Each experiment on data that ships with scikit-learn: whole, resumable, and the same again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rankprune.core import NoiseRates
+from rankprune.experiments._mnist import noisy_labels
+from rankprune.experiments.paper import (
+    Choice,
+    _run,
+    _synthetic,
+    run_experiment,
+    verify_experiment,
+)
+from rankprune.experiments.paper._logistic_tables import LogisticRun
+from rankprune.experiments.paper._measure import score_figures
+from rankprune.experiments.paper._measure import test_figures as figures_of
+from rankprune.experiments.paper._one_vs_rest import load_images
+from rankprune.experiments.paper._records import Key, Results
+
+HALF = (0.5, 0.5)
+
+
+@pytest.fixture
+def choice(tmp_path):
+    return Choice(tmp_path / "results", small=True, command="rankprune paper")
+
+
+def run(name, choice):
+    *_, last = run_experiment(name, choice)
+    return last
+
+
+def values(choice, file):
+    return {key: one.value for key, one in Results(choice.results / file).records.items()}
+
+
+def test_a_table_is_run_once_and_then_only_what_is_missing(choice):
+    some = replace(choice, images=("0", "1"), cells=(HALF,))
+    assert run("table3", some).total == 2
+    first = values(choice, "digits_logreg.csv")
+    assert run("table3", some).total == 0
+    more = replace(choice, images=("1", "2"), cells=(HALF,))
+    last = run("table3", more)
+    assert (last.total, last.done, last.name) == (1, 1, "digits 2, logistic regression")
+    assert first.items() <= values(choice, "digits_logreg.csv").items()
+
+
+def test_a_selection_has_the_figures_of_the_whole(choice):
+    run("table3", replace(choice, images=("3",), cells=(HALF,), methods=("rp_given",)))
+    few = values(choice, "digits_logreg.csv")
+    whole = replace(choice, results=choice.results / "whole", images=("3",))
+    run("table3", whole)
+    found = values(whole, "digits_logreg.csv")
+    assert few.items() <= found.items()
+    assert {key.method for key in few} == {"rp_given"}
+    assert {key.method for key in found} >= {"true", "noisy", "rp_rounds", "elk08"}
+
+
+def test_rank_pruning_learns_what_noisy_labels_hide(choice):
+    run("table3", replace(choice, images=("0", "2", "6"), methods=("true", "noisy", "rp_given")))
+    found = values(choice, "digits_logreg.csv")
+
+    def mean_f1(method):
+        return np.mean([v for k, v in found.items() if (k.metric, k.method) == ("f1", method)])
+
+    assert mean_f1("noisy") < 0.75 < mean_f1("rp_given") < mean_f1("true")
+
+
+def test_every_unit_brings_what_it_says(choice):
+    some = replace(choice, images=("1",), cells=(HALF,))
+    for name in ("fig1", "fig4", "fig5", "figb", "table3"):
+        for units in _run.EXPERIMENTS[name](some).values():
+            for unit in units[:2]:
+                assert {one.key for one in unit.compute()} == set(unit.keys), unit.name
+
+
+def test_figures_measured_again_are_the_same(choice):
+    some = replace(choice, images=("1",), cells=(HALF,))
+    run("table3", some)
+    found = verify_experiment("table3", some)
+    assert found.agrees
+    assert found.largest == pytest.approx(0, abs=1e-8)  # the file has eight digits
+    assert found.n_compared > 50
+
+
+def test_a_figure_that_differs_is_found(choice):
+    some = replace(choice, images=("1",), cells=(HALF,))
+    run("table3", some)
+    path = choice.results / "digits_logreg.csv"
+    key = Key("digits", "logreg", "error", "1", *HALF, "rp_given", 0)
+    results = Results(path)
+    results.append([replace(results.records[key], value=results.records[key].value + 1e-4)])
+    found = verify_experiment("table3", some)
+    assert not found.agrees
+    assert found.largest == pytest.approx(1e-4, rel=1e-3)
+    assert found.where == "digits logreg error 1 0.5 0.5 rp_given 0"
+
+
+def test_nothing_to_compare_is_an_error(choice):
+    with pytest.raises(ValueError, match=r"must hold figures of table3.*Run rankprune paper"):
+        verify_experiment("table3", choice)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"images": ("11",)}, "--images must be some of 0, .*but 11 is none"),
+        ({"methods": ("rp",)}, "--methods must be some of true, .*but rp is none"),
+        ({"cells": ((0.9, 0.9),)}, "--cells must be some of .*but 0.9/0.9 is none"),
+    ],
+)
+def test_a_choice_of_nothing_is_an_error(choice, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        next(run_experiment("table3", replace(choice, **wrong)))
+
+
+def test_another_seed_flips_other_labels(choice):
+    truth = load_images("digits", "train").digits == 1
+    first, again, other = (noisy_labels(truth, 1, (HALF,), seed) for seed in (0, 0, 1))
+    assert (first == again).all()
+    assert (first != other).any()
+    assert first.sum() == other.sum()
+    run("table3", replace(choice, images=("1",), cells=(HALF,), seed=1))
+    assert {key.seed for key in values(choice, "digits_logreg.csv")} == {1}
+
+
+def test_later_rounds_prune_by_the_first_rates():
+    one = LogisticRun("digits", "8", (HALF,))
+    scores = one.out_of_fold()
+    found = {name: one._weights(name, scores) for name in ("rp_curve", "rp_rounds")}
+    for weights in found.values():
+        labels = one.noisy.column(0)
+        positive, negative = weights[labels, 0], weights[~labels, 0]
+        # As many rows are pruned in every round; which ones changes.
+        assert (positive == 0).sum() == (found["rp_curve"][labels, 0] == 0).sum()
+        assert (negative == 0).sum() == (found["rp_curve"][~labels, 0] == 0).sum()
+    assert ((found["rp_curve"] == 0) != (found["rp_rounds"] == 0)).any()
+
+
+class TestGaussians:
+    def test_theory_is_near_the_estimate_where_there_are_many_rows(self):
+        cells = [(0.25, 0.25), HALF]
+        many = _synthetic._trial(_synthetic.Setting(separability=2.0), cells, 0)
+        assert all(0 < one[_synthetic.THEORY] < 0.05 for one in many)
+
+    def test_a_cell_does_not_depend_on_the_others(self):
+        alone = _synthetic._trial(_synthetic.Setting(), [HALF], 3)[0]
+        among = _synthetic._trial(_synthetic.Setting(), list(_synthetic.CELLS), 3)[-1]
+        assert alone == pytest.approx(among, abs=2e-3)
+
+    def test_added_rows_are_withstood_with_estimated_rates_only(self):
+        found = _synthetic._trial(_synthetic.Setting(added_noise=1.0), [HALF], 0)[0]
+        assert found["rp_estimated"] > 0.85
+        assert found["rp_given"] < 0.5
+        assert _synthetic.THEORY not in found
+
+    def test_one_setting_is_varied_at_a_time(self):
+        assert _synthetic.setting_of("examples", 50) == _synthetic.Setting(examples=50)
+        assert _synthetic.setting_of("dimension", 5) == _synthetic.Setting(dimension=5)
+        assert _synthetic.setting_of("separability", 0) == _synthetic.Setting(separability=0)
+        assert _synthetic.setting_of("added noise", 0.5) == _synthetic.Setting(added_noise=0.5)
+
+    def test_the_figure_without_added_noise_has_none(self):
+        units = _synthetic.synthetic_units({"added noise": (0, 1)}, [HALF], 1, 0)
+        assert not any(key.metric == _synthetic.THEORY for unit in units for key in unit.keys)
+
+
+def test_a_constant_has_the_papers_area_and_the_prevalence_as_precision():
+    truth = np.repeat([True, False], [100, 900])
+    found = figures_of(truth, np.full(1000, 0.4))
+    assert found == pytest.approx(
+        {
+            "f1": 0.0,
+            "error": 0.1,
+            "auc_pr": 0.55,
+            "average_precision": 0.1,
+            "f1_at_0.3": 2 * 0.1 / 1.1,
+        }
+    )
+
+
+def test_perfect_probabilities_are_at_no_distance():
+    truth = np.arange(100) < 30
+    rates = NoiseRates.from_noise_rates(0.2, 0.1, observed_prevalence=0.3 * 0.8 + 0.7 * 0.1)
+    perfect = np.where(truth, 0.8, 0.1)
+    found = score_figures(truth, perfect, rates, rates)
+    assert found == pytest.approx({"mean_delta_g": 0, "rho1_hat": 0.2, "rho0_hat": 0.1})
+    assert score_figures(truth, perfect + 0.05, rates, rates)["mean_delta_g"] == pytest.approx(0.05)
+
+
+def test_without_cleanlab_its_row_is_left_out(choice, monkeypatch):
+    monkeypatch.setattr(_run, "find_spec", lambda _: None)
+    assert "cleanlab" not in choice.of_methods(["true", "nat13", "cleanlab"])
