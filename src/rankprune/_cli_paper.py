@@ -7,18 +7,28 @@ from typing import Any
 
 import click
 
+# Each with what can be selected of it.
 _COMMANDS = {
-    "fig1": "Figure 1: the algorithm, step by step, on two Gaussians.",
-    "fig2": "Figure 2: Rank Pruning on Gaussians, five noise levels; 200 trials.",
-    "fig3": "Figure 3: theory against estimate; the same trials as fig2.",
-    "fig4": "Figure 4: all methods on Gaussians at pi1 = rho1 = 0.5.",
-    "fig5": "Figure 5: estimated noise rates on MNIST over the whole range.",
-    "figb": "Figure B1: average images of what is kept and what is pruned.",
-    "table3": "Tables 3, C1, C2: MNIST and CIFAR-10, logistic regression.",
-    "table4": "Tables 4, C3, C4, C8, C9: convolutional networks; needs the extra torch; hours.",
-    "tablec5": "Tables C5 to C7: CIFAR-10, logistic regression, by class.",
-    "settings": "What the solver of the time and pixels as they are would change.",
-    "speed": "What the algorithm and a setting of Table 3 cost, as multiples of their fits.",
+    "fig1": ("Figure 1: the algorithm, step by step, on two Gaussians.", ()),
+    "fig2": ("Figure 2: Rank Pruning on Gaussians, five noise levels; 200 trials.", ("cells",)),
+    "fig3": ("Figure 3: theory against estimate; the same trials as fig2.", ("cells",)),
+    "fig4": ("Figure 4: all methods on Gaussians at pi1 = rho1 = 0.5.", ()),
+    "fig5": ("Figure 5: estimated noise rates on MNIST, whole range.", ("images", "cells")),
+    "figb": ("Figure B1: average images of what is kept and what is pruned.", ()),
+    "table3": (
+        "Tables 3, C1, C2: MNIST and CIFAR-10, logistic regression.",
+        ("images", "cells", "methods"),
+    ),
+    "table4": (
+        "Tables 4, C3, C4, C8, C9: convolutional networks; needs the extra torch; hours.",
+        ("images", "cells", "methods", "epochs"),
+    ),
+    "tablec5": (
+        "Tables C5 to C7: CIFAR-10, logistic regression, by class.",
+        ("images", "cells", "methods"),
+    ),
+    "settings": ("What the solver of the time and pixels as they are would change.", ()),
+    "speed": ("What the algorithm and a setting of Table 3 cost, in fits.", ()),
 }
 
 
@@ -47,16 +57,22 @@ def _parse_names(_: click.Context, __: click.Parameter, value: str) -> list[str]
     return [name.strip() for name in value.split(",") if name.strip()]
 
 
-_SELECTION = (
-    click.option("--images", default="", callback=_parse_names, help="Such as 1,9 or cat,dog."),
-    click.option("--cells", default="", callback=_parse_cells, help="pi1/rho1, as 0.5/0.5,0/0.5."),
-    click.option("--methods", default="", callback=_parse_names, help="Such as true,rp_estimated."),
-    click.option(
+_SELECTION = {
+    "images": click.option(
+        "--images", default="", callback=_parse_names, help="Such as 1,9 or cat,dog."
+    ),
+    "cells": click.option(
+        "--cells", default="", callback=_parse_cells, help="pi1/rho1, as 0.5/0.5,0/0.5."
+    ),
+    "methods": click.option(
+        "--methods", default="", callback=_parse_names, help="Such as true,rp_estimated."
+    ),
+    "epochs": click.option(
         "--epochs",
         type=click.IntRange(min=1),
         help="Of the networks; the paper allowed 50 on MNIST and 150 on CIFAR-10.",
     ),
-)
+}
 _JOBS = click.option(
     "--jobs",
     "n_jobs",
@@ -122,9 +138,9 @@ def _told(work: Callable[[], None]) -> None:
         raise click.ClickException(str(error)) from error
 
 
-def _experiment(name: str, summary: str) -> None:
+def _experiment(name: str, summary: str, selected: tuple[str, ...]) -> None:
     @paper.command(name, help=summary)
-    @_add(*_SELECTION, _JOBS, *_FOLDERS)
+    @_add(*(_SELECTION[option] for option in selected), _JOBS, *_FOLDERS)
     def command(**given: Any) -> None:
         from rankprune.experiments.paper import run_experiment
 
@@ -135,12 +151,12 @@ def _experiment(name: str, summary: str) -> None:
         _told(work)
 
 
-for _name, _summary in _COMMANDS.items():
-    _experiment(_name, _summary)
+for _name, (_summary, _selected) in _COMMANDS.items():
+    _experiment(_name, _summary, _selected)
 
 
 @paper.command("all")
-@_add(*_SELECTION, _JOBS, *_FOLDERS)
+@_add(_JOBS, *_FOLDERS)
 def run_all(**given: Any) -> None:
     """Whatever is missing of all these; what cannot be run here is said and left out."""
     from rankprune.experiments.paper import run_experiment
@@ -165,7 +181,7 @@ def render_pages(**given: Any) -> None:
 
 @paper.command()
 @click.argument("name", type=click.Choice(["table3", "table4", "fig5"]))
-@_add(*_SELECTION, *_FOLDERS)
+@_add(*_SELECTION.values(), *_FOLDERS)
 def verify(name: str, **given: Any) -> None:
     """Measure chosen figures from scratch and compare them with those in --results.
 

@@ -41,6 +41,11 @@ class Book:
         """Return whether anything of a data set was measured."""
         return any(key[:2] == (dataset, classifier) for key in self.records)
 
+    def networks(self, dataset: str) -> list[str]:
+        """Return the network and what else was run of it: "cnn-50" was given 50 epochs."""
+        found = {key.classifier for key in self.records if key.dataset == dataset}
+        return ["cnn", *sorted(name for name in found if name.startswith("cnn-"))]
+
     def figure(
         self, dataset: str, classifier: str, metric: str, image: str, cell: Cell, method: str
     ) -> float | None:
@@ -86,7 +91,8 @@ def paper_figure(
 
     Where it prints the single images, its average is among them.
     """
-    return published().get((dataset, classifier, metric, image, *cell, method))
+    kind = classifier.split("-")[0]
+    return published().get((dataset, kind, metric, image, *cell, method))
 
 
 def side_by_side(ours: float | None, paper: float | None, digits: int = 3) -> str:
