@@ -36,7 +36,8 @@ EXTRAS = {
     "torch": {"_network.py"},
     "pandas": {"_result.py"},
 }
-BASE = {"numpy", "scipy", "sklearn"}
+# threadpoolctl is scikit-learn's own dependency.
+BASE = {"numpy", "scipy", "sklearn", "threadpoolctl"}
 
 FILES = sorted(SOURCE.rglob("*.py"))
 

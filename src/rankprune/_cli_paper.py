@@ -158,16 +158,23 @@ for _name, (_summary, _selected) in _COMMANDS.items():
 @paper.command("all")
 @_add(_JOBS, *_FOLDERS)
 def run_all(**given: Any) -> None:
-    """Whatever is missing of all these; what cannot be run here is said and left out."""
+    """Whatever is missing of all these.
+
+    What cannot be run here is said, and the rest is run; then it ends with 1.
+    """
     from rankprune.experiments.paper import run_experiment
 
     def work() -> None:
+        is_whole = True
         for name in _COMMANDS:
             try:
                 _show(run_experiment(name, _choice(given)), name, quiet=given["quiet"])
             except (FileNotFoundError, ModuleNotFoundError) as error:
-                click.echo(f"{name} was not run. {error}", err=True)
+                click.echo(f"{name} was not finished. {error}", err=True)
+                is_whole = False
         _render(given)
+        if not is_whole:
+            raise click.exceptions.Exit(1)
 
     _told(work)
 

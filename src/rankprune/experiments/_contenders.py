@@ -85,28 +85,9 @@ def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
 class AuthorsReweightingClassifier(ImportanceReweightingClassifier):
     """Importance reweighting by `authors_weights`: where the paper's figures come from."""
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        keep_negative: bool = False,
-        positive_noise_rate: float | None = None,
-        negative_noise_rate: float | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            estimator,
-            positive_noise_rate=positive_noise_rate,
-            negative_noise_rate=negative_noise_rate,
-            random_state=random_state,
-        )
-        self.keep_negative = keep_negative
-
     def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
         inputs = table.doubt.inputs(self.probabilities_)
-        kept = authors_weights(
-            inputs.is_positive, inputs.probabilities, rates, keep_negative=self.keep_negative
-        )
+        kept = authors_weights(inputs.is_positive, inputs.probabilities, rates)
         return WeightedRows(np.flatnonzero(table.doubt.doubted), inputs.is_positive, kept)
 
 
@@ -145,9 +126,6 @@ CONTENDERS: dict[str, Contender] = {
     ),
     "importance reweighting, authors' formula": Contender(
         _with(AuthorsReweightingClassifier), paper="liu16", knows_rates=True
-    ),
-    "importance reweighting, authors' formula, negative weights kept": Contender(
-        _with(AuthorsReweightingClassifier, keep_negative=True), paper="liu16", knows_rates=True
     ),
     "importance reweighting": Contender(_with(ImportanceReweightingClassifier)),
     "importance reweighting, min-probability": Contender(

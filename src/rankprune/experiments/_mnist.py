@@ -34,9 +34,11 @@ class NoisyDigit:
     probabilities: Matrix
 
 
-def folds(digits: NDArray[np.uint8]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def folds(
+    digits: NDArray[np.uint8], seed: int = 0
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return the same folds for every problem, so that all of them can be fitted at once."""
-    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     return list(splitter.split(digits, digits))
 
 

@@ -15,7 +15,7 @@ from rankprune import RankPruningClassifier
 from rankprune.experiments.paper import Choice, run_experiment, verify_experiment
 from rankprune.experiments.paper._network import ConvolutionalClassifier
 from rankprune.experiments.paper._network_tables import NETWORKS
-from rankprune.experiments.paper._one_vs_rest import load_images
+from rankprune.experiments.paper._one_vs_rest import VERSION, load_images
 from rankprune.experiments.paper._records import Results
 
 torch = pytest.importorskip("torch")
@@ -140,6 +140,7 @@ def test_tables_by_networks_are_resumed_and_the_same_again(tmp_path):
     kept = sorted(path.name for path in (tmp_path / "data" / "experiments").iterdir())
     # Dividing by a constant takes no network of its own.
     assert kept == [
-        f"digits-cnn2-1-{name}.npz" for name in ("0-0-true", "50-50-folds", "50-50-noisy")
-    ] + ["digits-cnn2-1-50-50-rp_estimated.npz"]
+        f"digits-cnn2-1-{name}-seed0-v{VERSION}.npz"
+        for name in ("0-0-true", "50-50-folds", "50-50-noisy", "50-50-rp_estimated")
+    ]
     assert verify_experiment("table4", replace(choice, methods=("rp_estimated",))).agrees

@@ -52,7 +52,7 @@ def probabilities_by(name):
 def test_a_recipe_is_the_classifier(name, classifier):
     fitted = classifier.fit(X, LABELS, probabilities=SCORES)
     expected = fitted.predict_proba(X)[:, 1]
-    assert probabilities_by(name) == pytest.approx(expected, abs=1e-5)
+    assert np.minimum(probabilities_by(name), 1) == pytest.approx(expected, abs=1e-5)
 
 
 def test_cleanlabs_weights_are_those_it_fits_with():
@@ -64,10 +64,23 @@ def test_cleanlabs_weights_are_those_it_fits_with():
 
 
 def test_the_authors_formula_by_hand():
-    # Positive, negative, and a negative whose numerator is below 0.
-    labels, scores = np.array([True, False, False]), np.array([0.5, 0.25, 0.9])
+    # A positive, a negative as if it were one, and two negatives whose weights are below 0.
+    labels, scores = np.array([True, False, False, False]), np.array([0.5, 0.25, 0.1, 0.0])
     rates = NoiseRates.from_noise_rates(0.2, 0.1, observed_prevalence=0.4)
-    expected = [0.4 / (0.7 * 0.5), 0.55 / (0.7 * 0.25), 0.0]
+    expected = [0.4 / (0.7 * 0.5), 0.05 / (0.7 * 0.25), 0.0, 0.0]
     assert authors_weights(labels, scores, rates) == pytest.approx(expected)
-    kept = authors_weights(labels, scores, rates, keep_negative=True)
-    assert kept[2] == pytest.approx(-0.1 / (0.7 * 0.9))
+
+
+def test_the_authors_formula_leaves_few_negatives_unless_no_positive_is_hidden():
+    hidden = NoiseRates.from_noise_rates(0.6, 0.1, observed_prevalence=0.3)
+    assert (authors_weights(LABELS, SCORES, hidden)[~LABELS] > 0).mean() < 0.1
+    none = NoiseRates.from_noise_rates(0.0, 0.1, observed_prevalence=0.3)
+    found = authors_weights(LABELS, SCORES, none)
+    right = RECIPES["liu16"].weigh(LABELS, SCORES, none)
+    assert found == pytest.approx(right)
+
+
+def test_dividing_by_a_constant_keeps_the_ranking():
+    scores = np.array([0.2, 0.6, 0.9])
+    kept = RATES.positive_noise_rate
+    assert RECIPES["elk08"].finish(scores, RATES) == pytest.approx(scores / (1 - kept))

@@ -11,6 +11,7 @@ from rankprune.experiments.paper._records import (
     Results,
     Unit,
     note_run,
+    refuse_other_size,
     write_whole,
 )
 
@@ -41,11 +42,30 @@ def test_a_torn_last_line_is_removed_and_measured_again(tmp_path):
     path.write_bytes(whole[:-7])
     results = Results(path)
     assert list(results.records) == [KEY]
+    # Reading changes nothing: the line may be one that is being written.
+    assert path.read_bytes() == whole[:-7]
     unit = Unit("digit 1", [KEY, OTHER], list)
     assert results.missing([unit]) == [unit]
     results.append([one(KEY, 0.5), one(OTHER, 0.1)])
-    assert Results(path).records == {KEY: one(KEY, 0.5), OTHER: one(OTHER, 0.1)}
+    assert path.read_bytes() == whole
     assert Results(path).missing([unit]) == []
+
+
+@pytest.mark.parametrize("n_bytes", [0, 5])
+def test_a_torn_first_line_is_written_again(tmp_path, n_bytes):
+    path = tmp_path / "mnist.csv"
+    Results(path).append([one(KEY, 0.5)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:n_bytes])
+    Results(path).append([one(KEY, 0.5)])
+    assert path.read_bytes() == whole
+
+
+def test_a_figure_is_written_once(tmp_path):
+    path = tmp_path / "mnist.csv"
+    Results(path).append([one(KEY, 0.5)])
+    Results(path).append([one(KEY, 0.75), one(OTHER, 0.1)])
+    assert Results(path).records == {KEY: one(KEY, 0.5), OTHER: one(OTHER, 0.1)}
 
 
 def test_a_foreign_file_is_refused_and_left_as_it_is(tmp_path):
@@ -57,12 +77,20 @@ def test_a_foreign_file_is_refused_and_left_as_it_is(tmp_path):
 
 
 def test_the_manifest_says_how_each_file_came_about(tmp_path):
-    note_run(tmp_path, "a.csv", "rankprune paper fig1", 0)
-    note_run(tmp_path, "b.csv", "rankprune paper fig2", 3)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert manifest["a.csv"]["command"] == "rankprune paper fig1"
-    assert manifest["b.csv"]["seed"] == 3
-    assert "numpy" in manifest["b.csv"]["versions"]
+    note_run(tmp_path, ["a.csv"], command="rankprune paper fig1", seed=0, small=False)
+    note_run(tmp_path, ["b.csv"], command="rankprune paper fig2", seed=3, small=False)
+    first, second = json.loads((tmp_path / "manifest.json").read_text())["runs"]
+    assert first["command"] == "rankprune paper fig1"
+    assert (second["files"], second["seed"]) == (["b.csv"], 3)
+    assert "numpy" in second["versions"]
+
+
+def test_small_and_whole_runs_are_not_mixed(tmp_path):
+    refuse_other_size(tmp_path, small=True)
+    note_run(tmp_path, ["a.csv"], command="rankprune paper fig2", seed=0, small=False)
+    refuse_other_size(tmp_path, small=False)
+    with pytest.raises(ValueError, match=r"either small or whole runs.*--results"):
+        refuse_other_size(tmp_path, small=True)
 
 
 def test_a_file_is_written_whole_and_readable_for_all(tmp_path):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
 from rankprune.core import NoiseRates
 from rankprune.experiments._mnist import noisy_labels
@@ -17,7 +18,7 @@ from rankprune.experiments.paper import (
 from rankprune.experiments.paper._logistic_tables import LogisticRun
 from rankprune.experiments.paper._measure import score_figures
 from rankprune.experiments.paper._measure import test_figures as figures_of
-from rankprune.experiments.paper._one_vs_rest import load_images
+from rankprune.experiments.paper._one_vs_rest import load_images, noisy_class
 from rankprune.experiments.paper._records import Key, Results
 
 HALF = (0.5, 0.5)
@@ -91,8 +92,10 @@ def test_a_figure_that_differs_is_found(choice):
     run("table3", some)
     path = choice.results / "digits_logreg.csv"
     key = Key("digits", "logreg", "error", "1", *HALF, "rp_given", 0)
-    results = Results(path)
-    results.append([replace(results.records[key], value=results.records[key].value + 1e-4)])
+    right = Results(path).records[key]
+    wrong = replace(right, value=right.value + 1e-4)
+    with path.open("a") as file:
+        file.write(",".join(wrong.cells()) + "\n")
     found = verify_experiment("table3", some)
     assert not found.agrees
     assert found.largest == pytest.approx(1e-4, rel=1e-3)
@@ -140,21 +143,65 @@ def test_later_rounds_prune_by_the_first_rates():
     assert ((found["rp_curve"] == 0) != (found["rp_rounds"] == 0)).any()
 
 
+@pytest.mark.parametrize("cell", [(0.0, 0.5), (0.5, 0.0), (0.25, 0.75)])
+def test_labels_have_the_noise_of_their_cell(cell):
+    """Either rate at its own place: most cells of the tables come with their mirror image."""
+    pi1, rho1 = cell
+    noisy = noisy_class("digits", "3", (cell,), 0)
+    labels, is_class = noisy.column(0), noisy.is_class
+    assert (~is_class[labels]).mean() == pytest.approx(pi1, abs=0.02)
+    assert (~labels[is_class]).mean() == pytest.approx(rho1, abs=0.01)
+    rates = noisy.true_rates(0)
+    assert rates.positive_label_error_rate == pytest.approx(pi1, abs=0.02)
+    assert rates.positive_noise_rate == pytest.approx(rho1, abs=0.01)
+
+
+def test_the_grid_finds_either_rate_at_its_own_place(choice):
+    chosen = replace(choice, images=("0",), cells=((0.0, 0.5), (0.5, 0.0)))
+    run("fig5", chosen)
+    found = values(choice, "digits_grid.csv")
+    for method in ("rp_estimated", "rp_curve", "theory"):
+        for cell in chosen.cells:
+            rho1, pi1 = (
+                found[Key("digits, grid", "logreg", metric, "0", *cell, method, 0)]
+                for metric in ("rho1_hat", "pi1_hat")
+            )
+            assert (pi1, rho1) == pytest.approx(cell, abs=0.1)
+
+
+def test_a_part_of_the_grid_is_the_part_of_the_whole(choice):
+    for cell in ((0.5, 0.5), (0.0, 0.5)):
+        run("fig5", replace(choice, images=("1",), cells=(cell,)))
+    other = replace(choice, results=choice.results / "both", images=("1",))
+    run("fig5", replace(other, cells=((0.5, 0.5), (0.0, 0.5))))
+    assert values(choice, "digits_grid.csv") == values(other, "digits_grid.csv")
+
+
 class TestGaussians:
     def test_theory_is_near_the_estimate_where_there_are_many_rows(self):
-        cells = [(0.25, 0.25), HALF]
-        many = _synthetic._trial(_synthetic.Setting(separability=2.0), cells, 0)
-        assert all(0 < one[_synthetic.THEORY] < 0.05 for one in many)
+        found = _synthetic._trial(_synthetic.Setting(separability=2.0), [0, 0])
+        assert all(0 <= one[_synthetic.THEORY] < 0.05 for one in found.values())
 
-    def test_a_cell_does_not_depend_on_the_others(self):
-        alone = _synthetic._trial(_synthetic.Setting(), [HALF], 3)[0]
-        among = _synthetic._trial(_synthetic.Setting(), list(_synthetic.CELLS), 3)[-1]
-        assert alone == pytest.approx(among, abs=2e-3)
+    def test_theory_against_estimate_by_hand(self):
+        truth, scores = np.arange(6) < 3, np.array([0.9, 0.8, 0.3, 0.7, 0.2, 0.1])
+        true = NoiseRates.from_noise_rates(0.2, 0.1, observed_prevalence=0.45)
+        found = replace(true, positive_threshold=0.6, negative_threshold=0.25)
+        # One negative is above LB and one positive is not; no positive is below UB.
+        expected = 0.7 * 1 / (3 - 1 + 1)
+        assert _synthetic.theory_difference(truth, scores, true, found) == pytest.approx(expected)
 
-    def test_added_rows_are_withstood_with_estimated_rates_only(self):
-        found = _synthetic._trial(_synthetic.Setting(added_noise=1.0), [HALF], 0)[0]
+    def test_labels_have_the_noise_of_their_cell(self):
+        trial = _synthetic._draw(_synthetic.Setting(), [0, 0])
+        for (pi1, rho1), labels in trial.labels.items():
+            assert (~trial.truth[labels]).mean() == pytest.approx(pi1, abs=1e-3)
+            assert (~labels[trial.truth]).mean() == pytest.approx(rho1, abs=1e-3)
+
+    def test_what_given_rates_mean_decides_where_rows_come_from_elsewhere(self):
+        found = _synthetic._trial(_synthetic.Setting(added_noise=1.0), [0, 0])[HALF]
         assert found["rp_estimated"] > 0.85
         assert found["rp_given"] < 0.5
+        assert found["rp_given_shares"] > 0.9
+        assert found["true"] > 0.95
         assert _synthetic.THEORY not in found
 
     def test_one_setting_is_varied_at_a_time(self):
@@ -166,6 +213,13 @@ class TestGaussians:
     def test_the_figure_without_added_noise_has_none(self):
         units = _synthetic.synthetic_units({"added noise": (0, 1)}, [HALF], 1, 0)
         assert not any(key.metric == _synthetic.THEORY for unit in units for key in unit.keys)
+
+    def test_f1_is_scikit_learns(self):
+        generator = np.random.default_rng(0)
+        for share in (0.0, 0.3, 1.0):
+            truth, predicted = generator.random(50) < 0.4, generator.random(50) < share
+            expected = f1_score(truth, predicted, zero_division=0)
+            assert _synthetic._f1(truth, predicted) == pytest.approx(expected)
 
 
 def test_a_constant_has_the_papers_area_and_the_prevalence_as_precision():

@@ -12,13 +12,17 @@ import numpy as np
 from rankprune.core import prune_labels
 from rankprune.experiments.paper._logistic_tables import LogisticRun
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images
-from rankprune.experiments.paper._recipes import estimated_rates
+from rankprune.experiments.paper._recipes import papers_rates
 from rankprune.experiments.paper._records import Key, Record, Unit, write_whole
 
 IMAGE = "1"
 CELL: Cell = (0.5, 0.5)
-PIXELS = "figb_images.csv"
 GROUPS = ("labeled 1, kept", "labeled 1, pruned", "labeled not 1, kept", "labeled not 1, pruned")
+
+
+def pixels_file(folder: Path, dataset: str, seed: int) -> Path:
+    """Return where the average images are kept."""
+    return folder / f"figb_{dataset}_seed{seed}_images.csv"
 
 
 def average_units(dataset: str, folder: Path, seed: int) -> list[Unit]:
@@ -40,7 +44,7 @@ def _measure(dataset: str, folder: Path, seed: int) -> list[Record]:
     place = run.cells.index(CELL)
     labels = run.noisy.column(place)
     scores = run.kept_out_of_fold()[:, place].astype(np.float64)
-    rates = estimated_rates("confident-counts", labels, scores)
+    rates = papers_rates(labels, scores)
     pruned = prune_labels(labels, scores, rates).mask
     train = load_images(dataset, "train")
     chosen = (labels & ~pruned, labels & pruned, ~labels & ~pruned, ~labels & pruned)
@@ -55,5 +59,5 @@ def _measure(dataset: str, folder: Path, seed: int) -> list[Record]:
             )
             mean = pixels.mean(axis=0) if len(pixels) else np.zeros(train.pixels.shape[1])
             writer.writerow([image, group, *(255 * mean).round().astype(int)])
-    write_whole(folder / PIXELS, text.getvalue().encode())
+    write_whole(pixels_file(folder, dataset, seed), text.getvalue().encode())
     return found

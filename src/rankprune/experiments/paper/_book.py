@@ -70,7 +70,8 @@ class Book:
 
 def method_name(method: str) -> str:
     """Return a method's name for readers."""
-    return "Right labels" if method == TRUE else RECIPES[method].title
+    named = {TRUE: "Right labels", "rp_given_shares": "Rank Pruning, true π given"}
+    return named[method] if method in named else RECIPES[method].title
 
 
 def cell_name(cell: Cell) -> str:

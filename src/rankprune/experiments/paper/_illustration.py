@@ -21,11 +21,15 @@ N_ROWS = 600
 SEPARABILITY, PREVALENCE = 2.15, 0.5
 RHO1, RHO0 = 0.4, 0.1
 N_TEST = 20_000
-POINTS = "fig1_points.csv"
 POINT_COLUMNS = ("x", "y", "is_positive", "label", "probability", "is_pruned")
 METHODS = ("rp_estimated", "true", "noisy")
 _ACCURACY_OF = ("accuracy", "slope_x", "slope_y", "intercept")
 _RATES = ("rho1_hat", "rho0_hat", "positive_threshold", "negative_threshold")
+
+
+def points_file(folder: Path, seed: int) -> Path:
+    """Return where the points are kept that the figure shows."""
+    return folder / f"fig1_seed{seed}_points.csv"
 
 
 def illustration_units(folder: Path, seed: int) -> list[Unit]:
@@ -58,7 +62,7 @@ def _measure(folder: Path, seed: int) -> list[Record]:
     pruning = RankPruningClassifier(
         LogisticRegression(), noise_estimator="confident-counts", random_state=seed
     ).fit(X, labels)
-    _write_points(folder / POINTS, X, truth, labels, pruning)
+    _write_points(points_file(folder, seed), X, truth, labels, pruning)
     models = {
         "rp_estimated": pruning.estimator_,
         "true": LogisticRegression().fit(X, truth),

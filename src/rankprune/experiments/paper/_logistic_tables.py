@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core import NoiseRates
+from rankprune.core import estimate_noise_rates
 from rankprune.experiments._cache import cached
 from rankprune.experiments._logistic import (
     LogisticModels,
@@ -33,23 +32,23 @@ from rankprune.experiments.paper._one_vs_rest import (
     DATA_SETS,
     Cell,
     NoisyClass,
+    kept_name,
     load_images,
     noisy_class,
 )
 from rankprune.experiments.paper._recipes import (
     RECIPES,
     TRUE,
-    estimated_rates,
+    papers_rates,
     pruned_weights,
 )
 from rankprune.experiments.paper._records import Key, Record, Unit
-
-_log = logging.getLogger("rankprune")
 
 # Fitted until nothing changes any more, so that it does not matter what is fitted beside it.
 TOLERANCE = 1e-6
 
 Labels = NDArray[np.bool_]
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -60,10 +59,14 @@ class Stopwatch:
 
     def fit(self, *args: Any, **kwargs: Any) -> LogisticModels:
         """Fit, and count the time."""
+        return self.time(lambda: fit_logistic_models(*args, tol=TOLERANCE, **kwargs))
+
+    def time(self, work: Callable[[], Result]) -> Result:
+        """Do any work, and count its time."""
         start = time.perf_counter()
-        models = fit_logistic_models(*args, tol=TOLERANCE, **kwargs)
+        result = work()
         self.seconds += time.perf_counter() - start
-        return models
+        return result
 
 
 @cache
@@ -84,9 +87,7 @@ class LogisticRun:
 
     def __post_init__(self) -> None:
         self.noisy: NoisyClass = noisy_class(self.dataset, self.image, self.cells, self.seed)
-        self.name = f"{self.dataset}-logreg-{self.image}" + (
-            f"-seed{self.seed}" if self.seed else ""
-        )
+        self.name = kept_name(self.dataset, "logreg", self.image, seed=self.seed)
 
     def kept_out_of_fold(self) -> Matrix:
         """Return the out-of-fold probabilities of all cells of the tables; cached."""
@@ -97,7 +98,7 @@ class LogisticRun:
         train = load_images(self.dataset, "train")
         labels = self.noisy.labels
         scores = np.empty(labels.shape, np.float32)
-        for fitted, held_out in folds(train.digits):
+        for fitted, held_out in folds(train.digits, self.seed):
             models = self.stopwatch.fit(
                 round_rows(self.dataset).take(fitted),
                 labels[fitted],
@@ -106,40 +107,45 @@ class LogisticRun:
             scores[held_out] = models.probabilities(train.pixels[held_out])
         return scores
 
-    def test_scores(self, methods: list[str], out_of_fold: Matrix) -> NDArray[np.float32]:
-        """Return probabilities on the test images: rows x cells x methods."""
-        noisy = [method for method in methods if method != TRUE]
-        # Right labels are the same at every cell: one column for all, and the first.
-        labels = np.hstack([self.noisy.is_class[:, None], *[self.noisy.labels] * len(noisy)])
-        right = np.ones((len(labels), 1), np.float32)
-        weights = np.hstack([right, *(self._weights(method, out_of_fold) for method in noisy)])
+    def test_scores(self, method: str, out_of_fold: Matrix) -> Matrix:
+        """Return probabilities on the test images by one method, a column a cell."""
+        labels, weights = self.noisy.labels, None
+        if method == TRUE:
+            # Right labels are the same at every cell.
+            labels = self.noisy.is_class[:, None]
+        elif method != "noisy":
+            weights = self._weights(method, out_of_fold)
         models = self.stopwatch.fit(round_rows(self.dataset), labels, weights=weights)
         scores = models.probabilities(load_images(self.dataset, "test").pixels)
-        shape = (len(scores), len(noisy), len(self.cells))
-        by_method = dict(zip(noisy, scores[:, 1:].reshape(shape).swapaxes(0, 1), strict=True))
-        by_method[TRUE] = np.repeat(scores[:, :1], len(self.cells), axis=1)
-        return np.stack([by_method[method] for method in methods], axis=2)
+        return np.broadcast_to(scores, (len(scores), len(self.cells)))
+
+    def kept_test_scores(self, method: str) -> Matrix:
+        """Return the same for all cells of the tables; cached."""
+        compute = lambda: {"scores": self.test_scores(method, self.kept_out_of_fold())}  # noqa: E731
+        return cached(f"{self.name}-{method}", compute)["scores"]
 
     def _weights(self, method: str, scores: Matrix) -> Matrix:
         recipe = RECIPES[method]
-        if recipe.rounds == 1:
-            return self._each_cell(recipe.weigh, scores)
-        # Later rounds rank by models of the rows that were kept, but prune by the first rates.
-        rates = [
-            estimated_rates("curve", self.noisy.column(place), _floats(scores, place))
-            for place in range(len(self.cells))
-        ]
-        weights = self._pruned(scores, rates)
-        for _ in range(recipe.rounds - 1):
-            weights = self._pruned(self.out_of_fold(weights), rates)
+        places = range(len(self.cells))
+        with warnings.catch_warnings():
+            # Methods are measured outside of what they assume, too.
+            warnings.simplefilter("ignore")
+            weights = self._each_cell(recipe.weigh, scores)
+            if recipe.rounds == 1:
+                return weights
+            # Later rounds rank by models of the rows that were kept, but prune by the first rates.
+            rates = [
+                estimate_noise_rates(self.noisy.column(place), _floats(scores, place))
+                for place in places
+            ]
+            for _ in range(recipe.rounds - 1):
+                ranked = self.out_of_fold(weights)
+                columns = [
+                    pruned_weights(self.noisy.column(place), _floats(ranked, place), rates[place])
+                    for place in places
+                ]
+                weights = np.column_stack(columns).astype(np.float32)
         return weights
-
-    def _pruned(self, scores: Matrix, rates: list[NoiseRates]) -> Matrix:
-        columns = [
-            pruned_weights(self.noisy.column(place), _floats(scores, place), rates[place])
-            for place in range(len(self.cells))
-        ]
-        return np.column_stack(columns).astype(np.float32)
 
     def _each_cell(self, weigh: Callable[..., Any], scores: Matrix) -> Matrix:
         columns = [
@@ -187,48 +193,34 @@ def _measure(
     little more and makes the figures the same in every selection.
     """
     run = LogisticRun(dataset, image, DATA_SETS[dataset].logreg_cells, seed)
-    out_of_fold = run.kept_out_of_fold()
     truth = load_images(dataset, "test").digits == DATA_SETS[dataset].images.index(image)
     found = []
-    for group in _groups(methods):
-        compute = partial(_group_scores, run, group, out_of_fold)
-        scores = cached(f"{run.name}-{'-'.join(group)[:60]}", compute)["scores"]
+    for method in methods:
+        divides = method != TRUE and RECIPES[method].divides
+        # Dividing by a constant needs no other model than that of the labels as they are.
+        scores = run.kept_test_scores("noisy" if divides else method)
         for cell in cells:
             place = run.cells.index(cell)
-            rates = run.noisy.true_rates(place)
-            for column, method in enumerate(group):
-                if method not in methods:
-                    continue
-                final = scores[:, place, column]
-                if method != TRUE:
-                    final = RECIPES[method].finish(final, rates)
-                figures = test_figures(truth, final)
-                if method == "rp_estimated":
-                    given = out_of_fold[:, place].astype(np.float64)
-                    estimated = estimated_rates("confident-counts", run.noisy.column(place), given)
-                    figures |= score_figures(run.noisy.is_class, given, rates, estimated)
-                found += [
-                    record(
-                        Key(dataset, "logreg", metric, image, *cell, method, seed),
-                        value,
-                        len(run.noisy.is_class),
-                    )
-                    for metric, value in figures.items()
-                ]
+            figures = _figures(run, place, method, truth, scores[:, place])
+            found += [
+                record(
+                    Key(dataset, "logreg", metric, image, *cell, method, seed),
+                    value,
+                    len(run.noisy.is_class),
+                )
+                for metric, value in figures.items()
+            ]
     return found
 
 
-def _groups(methods: list[str]) -> list[list[str]]:
-    """Return which methods are fitted together: cleanlab, which may be missing, on its own."""
-    own = [TRUE, *(name for name, recipe in RECIPES.items() if not recipe.needs_cleanlab)]
-    groups = [own, [name for name in RECIPES if name not in own]]
-    return [group for group in groups if set(group) & set(methods)]
-
-
-def _group_scores(
-    run: LogisticRun, methods: list[str], out_of_fold: Matrix
-) -> dict[str, NDArray[np.float32]]:
-    with warnings.catch_warnings():
-        # Methods are measured outside of what they assume, too.
-        warnings.simplefilter("ignore")
-        return {"scores": run.test_scores(methods, out_of_fold)}
+def _figures(
+    run: LogisticRun, place: int, method: str, truth: Labels, scores: Matrix
+) -> dict[str, float]:
+    rates = run.noisy.true_rates(place)
+    final = scores if method == TRUE else RECIPES[method].finish(scores, rates)
+    figures = test_figures(truth, final)
+    if method == "rp_estimated":
+        given = _floats(run.kept_out_of_fold(), place)
+        estimated = papers_rates(run.noisy.column(place), given)
+        figures |= score_figures(run.noisy.is_class, given, rates, estimated)
+    return figures

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -170,6 +172,18 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 for batch in rows.split(_ROWS_AT_ONCE)
             ]
         return float(sum(losses)) / max(len(rows), 1)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread inside: how many there are changes the last digits of a sum."""
+    torch = _torch()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _torch() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -20,18 +19,17 @@ from rankprune.experiments.paper._measure import (
     score_figures,
     test_figures,
 )
-from rankprune.experiments.paper._network import ConvolutionalClassifier
+from rankprune.experiments.paper._network import ConvolutionalClassifier, one_thread
 from rankprune.experiments.paper._one_vs_rest import (
     DATA_SETS,
     Cell,
     NoisyClass,
+    kept_name,
     load_images,
     noisy_class,
 )
-from rankprune.experiments.paper._recipes import RECIPES, TRUE, estimated_rates
+from rankprune.experiments.paper._recipes import RECIPES, TRUE, papers_rates
 from rankprune.experiments.paper._records import Key, Record, Unit
-
-_log = logging.getLogger("rankprune")
 
 # Compact networks, and the epochs that suffice for them.
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -39,8 +37,6 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "cifar": {"shape": (3, 32, 32), "channels": (16, 32, 64), "max_epochs": 4},
     "digits": {"shape": (1, 8, 8), "channels": (16,), "max_epochs": 8, "batch_size": 32},
 }
-# At most so many in the paper, where a loss that no longer fell ended them.
-PAPER_EPOCHS = {"mnist": 50, "cifar": 150, "digits": 50}
 
 
 @dataclass(frozen=True)
@@ -79,8 +75,7 @@ class NetworkRun:
         pi1, rho1 = (round(100 * rate) for rate in cell)
         number = DATA_SETS[self.dataset].images.index(self.image)
         epochs = self.epochs or NETWORKS[self.dataset]["max_epochs"]
-        more = f"-seed{self.seed}" if self.seed else ""
-        return f"{self.dataset}-cnn{epochs}-{number}-{pi1}-{rho1}-{what}{more}"
+        return kept_name(self.dataset, f"cnn{epochs}", number, pi1, rho1, what, seed=self.seed)
 
     def _network(self) -> ConvolutionalClassifier:
         settings = NETWORKS[self.dataset] | ({"max_epochs": self.epochs} if self.epochs else {})
@@ -90,9 +85,10 @@ class NetworkRun:
         train = load_images(self.dataset, "train")
         labels = self.noisy().column(0)
         scores = np.empty(len(labels), np.float32)
-        for fitted, held_out in folds(train.digits):
-            network = self._network().fit(train.pixels[fitted], labels[fitted])
-            scores[held_out] = network.predict_proba(train.pixels[held_out])[:, 1]
+        with one_thread():
+            for fitted, held_out in folds(train.digits, self.seed):
+                network = self._network().fit(train.pixels[fitted], labels[fitted])
+                scores[held_out] = network.predict_proba(train.pixels[held_out])[:, 1]
         return scores
 
     def _fit(self, method: str) -> NDArray[np.float32]:
@@ -106,9 +102,10 @@ class NetworkRun:
                 weights = RECIPES[method].weigh(labels, self.out_of_fold(), noisy.true_rates(0))
         used = np.flatnonzero(weights)
         pixels = load_images(self.dataset, "train").pixels
-        network = self._network().fit(pixels[used], labels[used], sample_weight=weights[used])
         test = load_images(self.dataset, "test").pixels
-        return network.predict_proba(test)[:, 1].astype(np.float32)
+        with one_thread():
+            network = self._network().fit(pixels[used], labels[used], sample_weight=weights[used])
+            return network.predict_proba(test)[:, 1].astype(np.float32)
 
 
 def network_units(
@@ -121,6 +118,8 @@ def network_units(
 ) -> list[Unit]:
     """Return one unit for each image and cell; its networks are kept one by one."""
     usable = [method for method in methods if method == TRUE or RECIPES[method].rounds == 1]
+    if epochs == NETWORKS[dataset]["max_epochs"]:
+        epochs = None
     runs = [NetworkRun(dataset, image, cell, seed, epochs) for cell in cells for image in images]
     return [
         Unit(
@@ -154,7 +153,7 @@ def _measure(run: NetworkRun, methods: list[str]) -> list[Record]:
         figures = test_figures(truth, run.test_scores(method))
         if method == "rp_estimated":
             scores = run.out_of_fold()
-            rates = estimated_rates("confident-counts", noisy.column(0), scores)
+            rates = papers_rates(noisy.column(0), scores)
             figures |= score_figures(noisy.is_class, scores, noisy.true_rates(0), rates)
         found += [
             record(_key(run, method, metric), value, len(noisy.is_class))

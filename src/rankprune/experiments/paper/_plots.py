@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.experiments.paper import _synthetic
-from rankprune.experiments.paper._average_images import CELL, GROUPS, IMAGE, PIXELS
+from rankprune.experiments.paper._average_images import CELL, GROUPS, IMAGE, pixels_file
 from rankprune.experiments.paper._book import AVERAGE, Book, method_name
 from rankprune.experiments.paper._illustration import METHODS as LINES
-from rankprune.experiments.paper._illustration import POINTS
+from rankprune.experiments.paper._illustration import points_file
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell
 from rankprune.experiments.paper._recipes import TRUE
 
@@ -63,7 +63,7 @@ def _png(figure: Any) -> bytes:
 
 def draw_illustration(book: Book, folder: Path) -> bytes | None:
     """Return Figure 1: the noisy rows, their marginal, the kept rows, and three boundaries."""
-    path = folder / POINTS
+    path = points_file(folder, book.seed)
     if not path.exists():
         return None
     with path.open(encoding="utf-8") as lines:
@@ -238,7 +238,7 @@ def draw_grid(book: Book, dataset: str, cells: list[Cell]) -> bytes | None:
 
 def draw_averages(book: Book, dataset: str, folder: Path) -> bytes | None:
     """Return Figure B1: average images by group and digit, with the counts."""
-    path = folder / PIXELS
+    path = pixels_file(folder, dataset, book.seed)
     if not path.exists():
         return None
     with path.open(encoding="utf-8") as lines:

@@ -7,16 +7,17 @@ from functools import partial
 
 import numpy as np
 
-from rankprune.core import NoiseRates, expected_noise_rates
+from rankprune.core import NoiseRates, estimate_noise_rates, expected_noise_rates
 from rankprune.experiments._cache import cached
 from rankprune.experiments._mnist import GRID
 from rankprune.experiments.paper._logistic_tables import LogisticRun
 from rankprune.experiments.paper._one_vs_rest import Cell
-from rankprune.experiments.paper._recipes import estimated_rates
+from rankprune.experiments.paper._recipes import papers_rates
 from rankprune.experiments.paper._records import Key, Record, Unit
 
-# By the paper's estimator and by ours; theory speaks of the former.
-ESTIMATORS = {"rp_estimated": "confident-counts", "rp_tight": "tight", "rp_curve": "curve"}
+# Beside the paper's estimator, of which theory speaks.
+OUR_ESTIMATORS = {"rp_tight": "tight", "rp_curve": "curve"}
+METHODS = ("rp_estimated", *OUR_ESTIMATORS)
 GRID_METRICS = ("rho1_hat", "pi1_hat")
 THEORY = "theory"
 
@@ -29,10 +30,10 @@ def grid_units(dataset: str, images: list[str], cells: list[Cell], seed: int) ->
             [
                 _key(dataset, image, cell, metric, method, seed)
                 for cell in cells
-                for method in (*ESTIMATORS, THEORY)
+                for method in (*METHODS, THEORY)
                 for metric in GRID_METRICS
             ],
-            partial(_measure, dataset, image, tuple(cells), seed),
+            partial(_measure, dataset, image, cells, seed),
         )
         for image in images
     ]
@@ -47,28 +48,34 @@ def _key(dataset: str, image: str, cell: Cell, metric: str, method: str, seed: i
     return Key(f"{dataset}, grid", "logreg", metric, image, *cell, method, seed)
 
 
-def _measure(dataset: str, image: str, cells: tuple[Cell, ...], seed: int) -> list[Record]:
-    run = LogisticRun(dataset, image, cells, seed)
-    compute = lambda: {"scores": run.out_of_fold()}  # noqa: E731 (named, to fit a line)
-    scores = cached(f"{run.name}-grid{len(cells)}", compute)["scores"].astype(np.float64)
+def _measure(dataset: str, image: str, cells: list[Cell], seed: int) -> list[Record]:
+    # The whole grid is scored whatever was chosen of it, so that figures do not depend on that.
+    run = LogisticRun(dataset, image, GRID, seed)
+    kept = cached(f"{run.name}-grid", lambda: {"scores": run.out_of_fold()})["scores"]
     found = []
-    for place, cell in enumerate(cells):
+    for cell in cells:
+        place = GRID.index(cell)
         labels, true = run.noisy.column(place), run.noisy.true_rates(place)
-        rates = {}
-        for method, estimator in ESTIMATORS.items():
+        scores = kept[:, place].astype(np.float64)
+        published = papers_rates(labels, scores)
+        rates = {"rp_estimated": _two(published)}
+        rates[THEORY] = _theory(run.noisy.is_class, scores, true, published)
+        for method, estimator in OUR_ESTIMATORS.items():
             with warnings.catch_warnings():
                 # Noise beyond what scores can tell is a part of the grid.
                 warnings.simplefilter("ignore")
-                estimate = estimated_rates(estimator, labels, scores[:, place])
-            rates[method] = (estimate.positive_noise_rate, estimate.positive_label_error_rate)
-            if method == "rp_estimated":
-                rates[THEORY] = _theory(run.noisy.is_class, scores[:, place], true, estimate)
+                rates[method] = _two(estimate_noise_rates(labels, scores, method=estimator))
         found += [
             Record(_key(dataset, image, cell, metric, method, seed), value, len(labels), "fig5")
             for method, values in rates.items()
             for metric, value in zip(GRID_METRICS, values, strict=True)
         ]
     return found
+
+
+def _two(rates: NoiseRates) -> tuple[float, float]:
+    """Return the rates in the order of the metrics."""
+    return rates.positive_noise_rate, rates.positive_label_error_rate
 
 
 def _theory(

@@ -19,10 +19,12 @@ from rankprune.core import (
     NOISE_ESTIMATORS,
     NoiseRates,
     correction_weights,
+    estimate_noise_rates,
     importance_weights,
     label_dependent_weights,
     prune_labels,
 )
+from rankprune.core._registry import DEFAULT_ESTIMATOR
 
 Weights = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -56,11 +58,12 @@ class Recipe:
     needs_cleanlab: bool = False
 
     def finish(self, probabilities: Scores, true_rates: NoiseRates) -> Weights:
-        """Return the probability of being positive from the fitted model's."""
+        """Return the score whose threshold is 1/2, from the fitted model's probability.
+
+        A quotient may exceed 1 and stays so: cut off, rows would tie that can be told apart.
+        """
         scores = np.asarray(probabilities, dtype=np.float64)
-        if not self.divides:
-            return scores
-        return np.minimum(scores / (1 - true_rates.positive_noise_rate), 1.0)
+        return scores / (1 - true_rates.positive_noise_rate) if self.divides else scores
 
 
 def _all_rows(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weights:  # noqa: ARG001 (one signature for all)
@@ -73,9 +76,13 @@ def pruned_weights(labels: Labels, probabilities: Scores, rates: NoiseRates) -> 
     return np.where(mask, 0.0, correction_weights(labels, rates))
 
 
-def estimated_rates(estimator: str, labels: Labels, probabilities: Scores) -> NoiseRates:
-    """Return the noise rates by an estimator's name."""
-    return NOISE_ESTIMATORS[estimator](labels.view(np.int8), probabilities)
+def papers_rates(labels: Labels, probabilities: Scores) -> NoiseRates:
+    """Return the paper's estimate, without our guard against scores that tell nothing."""
+    return NOISE_ESTIMATORS["confident-counts"](labels.view(np.int8), probabilities)
+
+
+def _pruned_as_published(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weights:  # noqa: ARG001 (one signature for all)
+    return pruned_weights(labels, probabilities, papers_rates(labels, probabilities))
 
 
 def _pruned_by(
@@ -84,29 +91,27 @@ def _pruned_by(
     probabilities: Scores,
     rates: NoiseRates,  # noqa: ARG001 (one signature for all)
 ) -> Weights:
-    return pruned_weights(labels, probabilities, estimated_rates(estimator, labels, probabilities))
+    found = estimate_noise_rates(labels, probabilities, method=estimator)
+    return pruned_weights(labels, probabilities, found)
 
 
 def _label_dependent(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weights:  # noqa: ARG001 (one signature for all)
     return label_dependent_weights(labels, rates)
 
 
-def authors_weights(
-    labels: Labels, probabilities: Scores, rates: NoiseRates, *, keep_negative: bool = False
-) -> Weights:
+def authors_weights(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weights:
     """Return importance weights as the paper's authors coded them: where its Liu16 comes from.
 
-    Rows labeled negative are divided by the probability of the positive label instead of their
-    own, so that the surest negatives weigh most, without limit. `keep_negative` leaves weights
-    below 0 as they are, too: no formula gives any if the probabilities are right.
+    Rows labeled negative, too, are weighed by the probability of the positive label: whoever is
+    less likely labeled positive than rho_1 has a weight below 0, which is nearly every negative.
+    The solver of the time passed over rows whose weight is not above 0, and so do we.
     """
     score = np.asarray(probabilities, dtype=np.float64)
     noise = np.where(labels, rates.negative_noise_rate, rates.positive_noise_rate)
-    likely = np.where(labels, score, 1 - score)
     rest = 1 - rates.positive_noise_rate - rates.negative_noise_rate
-    # Where a model is sure beyond doubt the quotient is without limit; this one is in float32.
-    weights = (likely - noise) / (rest * np.maximum(score, np.finfo(np.float32).eps))
-    return weights if keep_negative else np.maximum(weights, 0.0)
+    share = np.where(noise > 0, 0.0, 1.0)
+    np.divide(score - noise, score, out=share, where=score > 0)
+    return np.maximum(share, 0.0) / rest
 
 
 def _cleanlab_weights(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weights:  # noqa: ARG001 (one signature for all)
@@ -127,7 +132,7 @@ TRUE = "true"
 RECIPES: dict[str, Recipe] = {
     "noisy": Recipe("Noisy labels as they are", _all_rows),
     "rp_estimated": Recipe(
-        "Rank Pruning, rates estimated", partial(_pruned_by, "confident-counts"), is_published=True
+        "Rank Pruning, rates estimated", _pruned_as_published, is_published=True
     ),
     "rp_given": Recipe("Rank Pruning, true rates given", pruned_weights, is_published=True),
     "nat13": Recipe("Nat13", _label_dependent, is_published=True),
@@ -135,7 +140,9 @@ RECIPES: dict[str, Recipe] = {
     "liu16": Recipe("Liu16", importance_weights, is_published=True),
     "liu16_authors": Recipe("Liu16, the authors' formula", authors_weights),
     "rp_tight": Recipe("Rank Pruning, tight rates", partial(_pruned_by, "tight")),
-    "rp_curve": Recipe("Rank Pruning, our default", partial(_pruned_by, "curve")),
-    "rp_rounds": Recipe("Rank Pruning, our default, 4 rounds", pruned_weights, rounds=4),
+    "rp_curve": Recipe("Rank Pruning, our default", partial(_pruned_by, DEFAULT_ESTIMATOR)),
+    "rp_rounds": Recipe(
+        "Rank Pruning, our default, 4 rounds", partial(_pruned_by, DEFAULT_ESTIMATOR), rounds=4
+    ),
     "cleanlab": Recipe("cleanlab 2.9", _cleanlab_weights, needs_cleanlab=True),
 }

@@ -15,6 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from threadpoolctl import threadpool_limits
+
 COLUMNS = (
     "table",
     "dataset",
@@ -89,6 +91,11 @@ class Unit:
     keys: Sequence[Key]
     compute: Callable[[], list[Record]]
 
+    def measure(self) -> list[Record]:
+        """Compute on one thread, which gives the same digits whatever else there is to use."""
+        with threadpool_limits(1):
+            return self.compute()
+
 
 class Results:
     """The figures of one file, and the file."""
@@ -107,33 +114,30 @@ class Results:
         return [unit for unit in units if any(key not in self for key in unit.keys)]
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add figures to the file, all or none of them."""
+        """Add figures that are not there yet to the file, synced to the disk."""
+        new = [record for record in records if record.key not in self]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        if not self.path.exists():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            writer.writerow(COLUMNS)
-        writer.writerows(record.cells() for record in records)
-        # One write, so that an interruption leaves whole rows or, at worst, one torn line at the
-        # end, which the next run removes.
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(descriptor, text.getvalue().encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        self.records |= {record.key: record for record in records}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            self._remove_torn_line()
+            if not self.path.stat().st_size:
+                writer.writerow(COLUMNS)
+            writer.writerows(record.cells() for record in new)
+            # In one write: an interruption leaves whole rows and at worst one torn line.
+            file.write(text.getvalue().encode())
+            file.flush()
+            os.fsync(file.fileno())
+        self.records |= {record.key: record for record in new}
 
-    def value(self, *key: Any) -> float | None:
-        """Return a figure, or None where it was not measured."""
-        record = self.records.get(Key(*key))
-        return None if record is None else record.value
+    def _remove_torn_line(self) -> None:
+        content = self.path.read_bytes()
+        os.truncate(self.path, content.rfind(b"\n") + 1)
 
     def _read(self) -> None:
         content = self.path.read_bytes()
+        # A line without its end was being written; reading leaves it to whoever writes.
         whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
-            os.truncate(self.path, len(whole))
         rows = csv.DictReader(io.StringIO(whole.decode()))
         if whole and tuple(rows.fieldnames or ()) != COLUMNS:
             raise ValueError(
@@ -165,18 +169,29 @@ def write_whole(path: Path, content: bytes) -> None:
     Path(part.name).replace(path)
 
 
-def note_run(folder: Path, name: str, command: str, seed: int) -> None:
-    """Say in the manifest how the newest figures of a file came about."""
+def note_run(folder: Path, files: Sequence[str], **run: Any) -> None:
+    """Add a run to the manifest: what was asked for, when, and by which versions."""
     path = folder / "manifest.json"
-    manifest = json.loads(path.read_text()) if path.exists() else {}
-    manifest[name] = {
-        "command": command,
-        "seed": seed,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    runs = json.loads(path.read_text())["runs"] if path.exists() else []
+    run |= {
+        "files": list(files),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
+        "machine": platform.machine(),
         "versions": {package: version for package in _PACKAGES if (version := _version(package))},
     }
-    write_whole(path, (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode())
+    write_whole(path, (json.dumps({"runs": [*runs, run]}, indent=2) + "\n").encode())
+
+
+def refuse_other_size(folder: Path, *, small: bool) -> None:
+    """Raise an error where figures of a small run and of a whole one would be mixed."""
+    path = folder / "manifest.json"
+    runs = json.loads(path.read_text())["runs"] if path.exists() else []
+    if any(run["small"] != small for run in runs):
+        raise ValueError(
+            f"{folder} must hold figures of either small or whole runs, but it holds the other "
+            "kind. Choose another directory with --results."
+        )
 
 
 def _version(package: str) -> str | None:

@@ -18,7 +18,13 @@ from rankprune.experiments.paper._network_tables import network_units
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, FOUR_CELLS, Cell
 from rankprune.experiments.paper._rate_grid import grid_cells, grid_units
 from rankprune.experiments.paper._recipes import RECIPES, TRUE
-from rankprune.experiments.paper._records import Record, Results, Unit, note_run
+from rankprune.experiments.paper._records import (
+    Record,
+    Results,
+    Unit,
+    note_run,
+    refuse_other_size,
+)
 from rankprune.experiments.paper._settings import settings_units
 from rankprune.experiments.paper._timing import timing_units
 
@@ -170,9 +176,15 @@ def run_experiment(name: str, choice: Choice) -> Iterator[Progress]:
     """Measure what is missing of one experiment; yield after each unit, written by then."""
     choice.check()
     plan = EXPERIMENTS[name](choice)
+    if not any(unit.keys for units in plan.values() for unit in units):
+        raise ValueError(f"Nothing of {name} was chosen: it has no such images, cells or methods.")
+    refuse_other_size(choice.results, small=choice.small)
     results = {file: Results(choice.results / file) for file in plan}
     missing = {file: results[file].missing(units) for file, units in plan.items()}
     progress = Progress(sum(map(len, missing.values())))
+    if progress.total:
+        chosen = {"small": choice.small, "seed": choice.seed, "command": choice.command}
+        note_run(choice.results, [file for file, units in missing.items() if units], **chosen)
     yield progress
     for file, units in missing.items():
         parts = Parallel(n_jobs=choice.n_jobs, return_as="generator_unordered")(
@@ -183,9 +195,7 @@ def run_experiment(name: str, choice: Choice) -> Iterator[Progress]:
             progress.done += 1
             progress.name = units[number].name
             yield progress
-        if units:
-            note_run(choice.results, file, choice.command, choice.seed)
 
 
 def _compute(number: int, unit: Unit) -> tuple[int, list[Record]]:
-    return number, unit.compute()
+    return number, unit.measure()

@@ -6,17 +6,19 @@ import warnings
 from functools import partial
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from rankprune.experiments.paper._logistic_tables import LogisticRun
+from rankprune.experiments._mnist import folds
 from rankprune.experiments.paper._measure import METRICS, test_figures
-from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images
+from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images, noisy_class
 from rankprune.experiments.paper._recipes import RECIPES, TRUE
 from rankprune.experiments.paper._records import Key, Record, Unit
+from rankprune.probabilities import out_of_fold_probabilities
 
 CELL: Cell = (0.5, 0.5)
 IMAGES = ("1", "8")
-METHODS = (TRUE, "rp_given")
+METHODS = (TRUE, "rp_estimated")
 # Pixels as they are, from 0 to 255: the penalty then is 255² times weaker.
 VARIANTS = {
     "lbfgs, pixels in [0, 1]": (LogisticRegression(max_iter=1000, tol=1e-6), 1.0),
@@ -44,22 +46,22 @@ def _key(dataset: str, image: str, variant: str, method: str, metric: str, seed:
 
 
 def _measure(dataset: str, image: str, variant: str, method: str, seed: int) -> list[Record]:
-    run = LogisticRun(dataset, image, DATA_SETS[dataset].logreg_cells, seed)
-    place = run.cells.index(CELL)
-    labels, weights = run.noisy.is_class, np.ones(len(run.noisy.is_class))
-    if method != TRUE:
-        labels = run.noisy.column(place)
-        scores = run.kept_out_of_fold()[:, place].astype(np.float64)
-        weights = RECIPES[method].weigh(labels, scores, run.noisy.true_rates(place))
-    used = np.flatnonzero(weights)
-    model, scale = VARIANTS[variant]
+    noisy = noisy_class(dataset, image, (CELL,), seed)
     train, test = (load_images(dataset, part) for part in ("train", "test"))
+    model, scale = VARIANTS[variant]
+    pixels = train.pixels * np.float32(scale)
+    labels, weights = noisy.is_class, np.ones(len(noisy.is_class))
     with warnings.catch_warnings():
         # That it does not always end in time is a part of the answer.
         warnings.simplefilter("ignore")
-        fitted = LogisticRegression(**model.get_params()).fit(
-            train.pixels[used] * np.float32(scale), labels[used], sample_weight=weights[used]
-        )
+        if method != TRUE:
+            labels = noisy.column(0)
+            scores = out_of_fold_probabilities(
+                model, pixels, labels, cv=folds(train.digits, seed), random_state=seed
+            )
+            weights = RECIPES[method].weigh(labels, scores, noisy.true_rates(0))
+        used = np.flatnonzero(weights)
+        fitted = clone(model).fit(pixels[used], labels[used], sample_weight=weights[used])
     likely = fitted.predict_proba(test.pixels * np.float32(scale))[:, 1]
     figures = test_figures(test.digits == DATA_SETS[dataset].images.index(image), likely)
     return [

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from rankprune.core import (
@@ -23,7 +22,7 @@ from rankprune.experiments.paper._one_vs_rest import FOUR_CELLS, Cell
 from rankprune.experiments.paper._recipes import (
     RECIPES,
     TRUE,
-    estimated_rates,
+    papers_rates,
     pruned_weights,
 )
 from rankprune.experiments.paper._records import Key, Record, Unit
@@ -40,7 +39,12 @@ PANELS: dict[str, tuple[float, ...]] = {
 }
 # Figure 2 shows Rank Pruning at all cells; Figure 4 all methods at the last.
 PRUNING = ("rp_estimated", "rp_given", "rp_curve")
-METHODS = (TRUE, "noisy", *PRUNING, "nat13", "elk08", "liu16", "liu16_authors")
+# Told pi_1 and pi_0 themselves, and not what follows from rho_1 and rho_0 as labels look.
+GIVEN_SHARES = "rp_given_shares"
+METHODS = (
+    *(TRUE, "noisy", *PRUNING, GIVEN_SHARES),
+    *("nat13", "elk08", "liu16", "liu16_authors"),
+)
 COMPARED_AT: Cell = (0.5, 0.5)
 # Figure 3; Lemma 3 does not speak of added rows, so that panel has none.
 THEORY = "theory_difference"
@@ -90,7 +94,7 @@ def _dataset(panel: str) -> str:
 
 def _wanted(panel: str, cell: Cell) -> list[tuple[str, str]]:
     methods = METHODS if cell == COMPARED_AT else PRUNING
-    wanted = [(method, metric) for method in methods for metric in ("f1", "f1_sd")]
+    wanted = [(method, "f1") for method in methods]
     if panel != "added noise":
         wanted.append(("rp_estimated", THEORY))
     return [*wanted, ("rp_estimated", "trials")]
@@ -98,16 +102,14 @@ def _wanted(panel: str, cell: Cell) -> list[tuple[str, str]]:
 
 def _measure(panel: str, value: float, cells: list[Cell], n_trials: int, seed: int) -> list[Record]:
     setting = setting_of(panel, value)
-    trials = [_trial(setting, cells, seed + trial) for trial in range(n_trials)]
+    trials = [_trial(setting, [seed, trial]) for trial in range(n_trials)]
     found = []
-    for place, cell in enumerate(cells):
+    for cell in cells:
         for method, metric in _wanted(panel, cell):
-            if metric == "trials":
-                figure = float(n_trials)
-            else:
-                name = metric if metric == THEORY else method
-                values = [trial[place][name] for trial in trials]
-                figure = float(np.std(values) if metric == "f1_sd" else np.mean(values))
+            figure = float(n_trials)
+            if metric != "trials":
+                name = THEORY if metric == THEORY else method
+                figure = float(np.mean([trial[cell][name] for trial in trials]))
             key = Key(_dataset(panel), "logreg", metric, f"{value:g}", *cell, method, seed)
             found.append(Record(key, figure, setting.examples, _figure(metric, cell)))
     return found
@@ -119,9 +121,20 @@ def _figure(metric: str, cell: Cell) -> str:
     return "fig2, fig4" if cell == COMPARED_AT else "fig2"
 
 
-def _trial(setting: Setting, cells: list[Cell], seed: int) -> list[dict[str, float]]:
-    """Return F1 by method, and the difference of Figure 3, at each cell."""
-    generator = np.random.default_rng(seed)
+@dataclass(frozen=True)
+class _Trial:
+    """Rows of one trial, the same at every cell, with those that come from elsewhere at the end."""
+
+    X: NDArray[np.float64]
+    truth: NDArray[np.bool_]
+    is_added: NDArray[np.bool_]
+    labels: dict[Cell, NDArray[np.bool_]]
+    X_test: NDArray[np.float64]
+    test_truth: NDArray[np.bool_]
+
+
+def _draw(setting: Setting, seeds: list[int]) -> _Trial:
+    generator = np.random.default_rng(seeds)
     draw = partial(
         make_gaussians,
         separability=setting.separability,
@@ -130,98 +143,111 @@ def _trial(setting: Setting, cells: list[Cell], seed: int) -> list[dict[str, flo
     )
     X, truth = draw(setting.examples)
     X_test, test_truth = draw(N_TEST)
-    given = [_flipped(truth, cell, [seed, CELLS.index(cell)]) for cell in cells]
-    # The added rows are the same at every cell, and so are their labels: a fair coin's.
     X, coins, is_added = add_uniform_rows(
         X, truth, share=setting.added_noise, random_state=generator
     )
-    columns = np.column_stack(
-        [np.where(is_added, coins, np.append(labels, coins[is_added])) for labels in given]
-    ).astype(bool)
-    right = np.where(is_added, coins, np.append(truth, coins[is_added])).astype(bool)
-    rows = RoundRows.of(X.astype(np.float32))
-    scores = _out_of_fold(rows, X, columns, right, seed)
-    found: list[dict[str, float]] = [{} for _ in cells]
-    labels, weights, places = [right], [np.ones(len(right))], [(0, TRUE)]
-    rates = [_given_rates(truth, column, is_added) for column in columns.T]
-    for place, cell in enumerate(cells):
-        column = np.ascontiguousarray(columns[:, place])
-        score = scores[:, place].astype(np.float64)
-        estimated = estimated_rates("confident-counts", column, score)
+    labels = {cell: np.append(_flipped(truth, cell, generator), coins[is_added]) for cell in CELLS}
+    return _Trial(
+        X,
+        coins.astype(bool),
+        is_added,
+        {cell: column.astype(bool) for cell, column in labels.items()},
+        X_test,
+        test_truth.astype(bool),
+    )
+
+
+def _trial(setting: Setting, seeds: list[int]) -> dict[Cell, dict[str, float]]:
+    """Return F1 by method, and the difference of Figure 3, at each cell.
+
+    All cells are measured whatever was chosen, since their models are fitted side by side.
+    """
+    trial = _draw(setting, seeds)
+    rows = RoundRows.of(trial.X.astype(np.float32))
+    scores = _out_of_fold(rows, trial, seeds)
+    found: dict[Cell, dict[str, float]] = {cell: {} for cell in CELLS}
+    # Right labels are those of the two classes: rows from elsewhere have none.
+    columns = [(COMPARED_AT, TRUE, trial.truth, (~trial.is_added).astype(float))]
+    for place, cell in enumerate(CELLS):
+        labels, score = trial.labels[cell], scores[:, place].astype(np.float64)
+        true, seen = _true_rates(trial, cell)
+        estimated = papers_rates(labels, score)
         if not setting.added_noise:
-            found[place][THEORY] = _theory_difference(truth, score, rates[place], estimated)
+            found[cell][THEORY] = theory_difference(trial.truth, score, true, estimated)
         for method in METHODS[1:] if cell == COMPARED_AT else PRUNING:
             with warnings.catch_warnings():
                 # Classes that cannot be told apart are part of the figures.
                 warnings.simplefilter("ignore")
-                weigh = RECIPES[method].weigh
-                if method == "rp_estimated":
-                    weight = pruned_weights(column, score, estimated)
+                if method == GIVEN_SHARES:
+                    weights = pruned_weights(labels, score, true)
                 else:
-                    weight = weigh(column, score, rates[place])
-            labels.append(column)
-            weights.append(weight)
-            places.append((place, method))
+                    weights = RECIPES[method].weigh(labels, score, seen)
+            columns.append((cell, method, labels, weights))
     models = fit_logistic_models(
-        rows, np.column_stack(labels), weights=np.column_stack(weights).astype(np.float32)
+        rows,
+        np.column_stack([labels for _, _, labels, _ in columns]),
+        weights=np.column_stack([weights for *_, weights in columns]).astype(np.float32),
     )
-    finished = models.probabilities(X_test.astype(np.float32))
-    for column_number, (place, method) in enumerate(places):
-        final = finished[:, column_number].astype(np.float64)
-        if method != TRUE:
-            final = RECIPES[method].finish(final, rates[place])
-        score_of = float(f1_score(test_truth, final > 0.5, zero_division=0.0))
-        for one in found if method == TRUE else [found[place]]:
-            one[method] = score_of
+    finished = models.probabilities(trial.X_test.astype(np.float32))
+    for (cell, method, _, _), final in zip(columns, finished.T, strict=True):
+        is_divided = method in RECIPES and RECIPES[method].divides
+        rate = _true_rates(trial, cell)[0].positive_noise_rate if is_divided else 0.0
+        found[cell][method] = _f1(trial.test_truth, final / (1 - rate) > 0.5)
     return found
 
 
-def _flipped(truth: NDArray[np.int64], cell: Cell, seeds: list[int]) -> NDArray[np.int64]:
+def _f1(truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
+    """Return F1 by counting, since hundreds of thousands are wanted."""
+    right = int((truth & predicted).sum())
+    return 2 * right / max(int(truth.sum()) + int(predicted.sum()), 1)
+
+
+def _flipped(
+    truth: NDArray[np.int64], cell: Cell, generator: np.random.Generator
+) -> NDArray[np.int64]:
     pi1, rho1 = cell
     return np.asarray(
         flip_labels(
             truth,
             positive_noise_rate=rho1,
             positive_label_error_rate=pi1,
-            random_state=np.random.default_rng(seeds),
+            random_state=generator,
         )
     )
 
 
-def _given_rates(
-    truth: NDArray[np.int64], labels: NDArray[np.bool_], is_added: NDArray[np.bool_]
-) -> NoiseRates:
-    """Return the true noise rates, as methods are told them: with the labels that they see."""
-    rates = NoiseRates.from_true_labels(truth, labels[~is_added])
-    return NoiseRates.from_noise_rates(
-        rates.positive_noise_rate,
-        rates.negative_noise_rate,
-        observed_prevalence=float(labels.mean()),
+def _true_rates(trial: _Trial, cell: Cell) -> tuple[NoiseRates, NoiseRates]:
+    """Return the rates of the two classes, and what follows from rho_1 and rho_0 as labels look.
+
+    Methods are told the latter, as in the authors' code: with added rows the positive labels that
+    are seen are more than the two classes have, and pi_1 comes out too small.
+    """
+    own = ~trial.is_added
+    true = NoiseRates.from_true_labels(trial.truth[own], trial.labels[cell][own])
+    return true, NoiseRates.from_noise_rates(
+        true.positive_noise_rate,
+        true.negative_noise_rate,
+        observed_prevalence=float(trial.labels[cell].mean()),
     )
 
 
-def _out_of_fold(
-    rows: RoundRows,
-    X: NDArray[np.float64],
-    labels: NDArray[np.bool_],
-    right: NDArray[np.bool_],
-    seed: int,
-) -> NDArray[np.float32]:
+def _out_of_fold(rows: RoundRows, trial: _Trial, seeds: list[int]) -> NDArray[np.float32]:
     """Return out-of-fold probabilities, a column a cell.
 
     All cells share the folds, so these are stratified by the right labels.
     """
+    labels = np.column_stack(list(trial.labels.values()))
     scores = np.empty(labels.shape, np.float32)
-    splitter = StratifiedKFold(3, shuffle=True, random_state=seed)
-    points = X.astype(np.float32)
-    for fitted, held_out in splitter.split(points, right):
+    points = trial.X.astype(np.float32)
+    splitter = StratifiedKFold(3, shuffle=True, random_state=np.random.RandomState(seeds))
+    for fitted, held_out in splitter.split(points, trial.truth):
         models = fit_logistic_models(rows.take(fitted), labels[fitted])
         scores[held_out] = models.probabilities(points[held_out])
     return scores
 
 
-def _theory_difference(
-    truth: NDArray[np.int64],
+def theory_difference(
+    truth: NDArray[np.bool_],
     scores: NDArray[np.float64],
     true: NoiseRates,
     found: NoiseRates,

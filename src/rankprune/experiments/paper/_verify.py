@@ -38,7 +38,7 @@ def verify_experiment(name: str, choice: Choice) -> Agreement:
             if not any(key in written for key in unit.keys):
                 continue
             with kept_elsewhere():
-                again = unit.compute()
+                again = unit.measure()
             for record in again:
                 if record.key in written:
                     difference = abs(record.value - written[record.key].value)
