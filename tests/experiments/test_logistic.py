@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-from rankprune.experiments._logistic import fit_logistic_models
+from rankprune.experiments._logistic import RoundRows, fit_logistic_models
 
 PIXELS, DIGITS = load_digits(return_X_y=True)
 X = (PIXELS / 16).astype(np.float32)
@@ -39,5 +39,23 @@ def test_it_stops_when_told_and_says_how_far_it_is(caplog):
     with caplog.at_level(logging.INFO, logger="rankprune"):
         short = fit_logistic_models(X, LABELS, max_iter=3)
     assert "iteration 0: 10 of 10 models open" in caplog.text
+    assert "10 of 10 models are not at their minimum" in caplog.text
     long = fit_logistic_models(X, LABELS, max_iter=200)
     assert not np.allclose(short.coefficients, long.coefficients)
+
+
+def test_coordinates_change_the_way_and_not_the_end():
+    """The same models from rows of other coordinates: a fold in those of all rows."""
+    fold = np.arange(0, len(X), 2)
+    whole = RoundRows.of(X)
+    shared = fit_logistic_models(whole.take(fold), LABELS[fold], tol=1e-6)
+    own = fit_logistic_models(X[fold], LABELS[fold], tol=1e-6)
+    assert shared.probabilities(X) == pytest.approx(own.probabilities(X), abs=2e-3)
+
+
+def test_round_rows_are_round():
+    rows = RoundRows.of(X).rows.astype(np.float64)
+    curvature = 0.05 * rows.T @ rows
+    # 1 but for what the penalty adds to directions in which the rows hardly differ.
+    assert np.linalg.eigvalsh(curvature).max() == pytest.approx(1, abs=0.02)
+    assert curvature == pytest.approx(np.diag(np.diag(curvature)), abs=1e-4)

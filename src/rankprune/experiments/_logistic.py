@@ -186,6 +186,8 @@ def _minimize(problem: _Problem, *, tol: float, max_iter: int) -> Matrix:
         current = current + steps[-1]
         loss, gradient = new_loss, new_gradient
         del steps[:-_HISTORY], changes[:-_HISTORY]
+    if len(models):
+        _log.warning("%d of %d models are not at their minimum", len(models), n_models)
     result[:, models] = current
     return result
 

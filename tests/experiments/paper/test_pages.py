@@ -12,6 +12,8 @@ from rankprune import _cli_paper
 from rankprune.cli import cli
 from rankprune.experiments.paper import render
 from rankprune.experiments.paper._book import Book, side_by_side
+from rankprune.experiments.paper._rate_grid import grid_cells
+from rankprune.experiments.paper._records import Key, Record, Results
 from rankprune.experiments.paper._run import Progress
 
 ROOT = Path(__file__).parents[3]
@@ -44,6 +46,40 @@ def test_pages_without_any_figure_are_all_gaps(tmp_path):
     assert "Ours: not run and not run." in (tmp_path / "docs" / "README.md").read_text()
     table = (tmp_path / "docs" / "table4.md").read_text()
     assert "| 1 | not run (.0015) | not run (.0025)" in table
+
+
+def written(path, dataset, metric, values, method="rp_estimated"):
+    """A file with one figure for every digit and cell."""
+    records = [
+        Record(Key(dataset, "logreg", metric, str(digit), *cell, method, 0), value, 60_000)
+        for cell, value in values.items()
+        for digit in range(10)
+    ]
+    Results(path).append(records)
+
+
+def test_a_figure_stands_at_its_own_cell_beside_the_papers(tmp_path):
+    written(tmp_path / "mnist_logreg.csv", "mnist", "f1", {(0.25, 0.0): 0.9, (0.0, 0.25): 0.8})
+    render(tmp_path, tmp_path / "docs")
+    page = (tmp_path / "docs" / "table3.md").read_text()
+    # The paper: .883 at pi1 = 0, rho1 = .25, and .881 at pi1 = .25, rho1 = 0.
+    assert "| 0 / 0.25 | not run (.894) | .800 (.883, -.083) |" in page
+    assert "| 0.25 / 0 | not run (.894) | .900 (.881, +.019) |" in page
+
+
+def test_differences_over_the_grid_are_those_of_either_rate(tmp_path):
+    cells = grid_cells(small=False)
+    path = tmp_path / "mnist_grid.csv"
+    grid = {"path": path, "dataset": "mnist, grid"}
+    written(**grid, metric="rho1_hat", values={cell: cell[1] + 0.11 for cell in cells})
+    written(**grid, metric="pi1_hat", values={cell: cell[0] - 0.03 for cell in cells})
+    theory = {"method": "theory", **grid}
+    written(**theory, metric="rho1_hat", values={cell: cell[1] + 0.1 for cell in cells})
+    written(**theory, metric="pi1_hat", values={cell: cell[0] - 0.01 for cell in cells})
+    render(tmp_path, tmp_path / "docs")
+    page = (tmp_path / "docs" / "figures.md").read_text()
+    assert "estimate - true | .1100 (.1050, +.0050) | .0300 (.0620, -.0320) |" in page
+    assert "| estimate - theory | .0100 (.0028, +.0072) | .0200 (.0058, +.0142) |" in page
 
 
 def test_the_whole_path_on_data_that_ships_with_scikit_learn(tmp_path, monkeypatch):
