@@ -20,7 +20,10 @@ from rankprune.experiments.paper._recipes import TRUE
 
 # Told apart by colour-blind readers too.
 _POSITIVE, _NEGATIVE = "#d95f02", "#3182bd"
-_COLOURS = ("#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
+_COLOURS = (
+    *("#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+    *("#e69f00", "#56b4e9", "#7a5195", "#8c564b", "#999999"),
+)
 _DPI = 130
 _AXIS = {
     "separability": "separability d",
@@ -136,7 +139,7 @@ def _marginal(ax: Any, X: Any, labels: Any, scores: Any, values: dict[Any, float
         symbol = "LB, y = 1" if name[0] == "p" else "UB, y = 0"
         twin.axhline(bound, color="black", linestyle=style, label=f"{symbol}: {bound:.2f}")
     twin.set(ylim=(0, 1), ylabel="g(x) = P(s = 1 | x)")
-    twin.legend(loc="center right", fontsize=8)
+    twin.legend(loc="center left", fontsize=8)
     ax.legend(loc="upper left", fontsize=8)
     ax.set_title(
         f"b   Estimated: ρ₁ {values['rp_estimated', 'rho1_hat']:.3f}, "
@@ -184,8 +187,8 @@ def _draw_panels(
             ]
             there = [(x, y) for x, y in points if y is not None and np.isfinite(y)]
             if there:
-                style = ("-", "--")[number >= len(_COLOURS)]
-                colour = _COLOURS[number % len(_COLOURS)]
+                # Every other line dashed, since many lie upon each other.
+                style, colour = ("-", "--")[number % 2], _COLOURS[number]
                 ax.plot(*zip(*there, strict=True), style, marker="o", ms=3, c=colour, label=title)
         ax.set(xlabel=_AXIS[panel], ylabel=label if ax is axes[0, 0] else "")
         ax.grid(alpha=0.3)

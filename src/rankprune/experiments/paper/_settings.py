@@ -17,7 +17,7 @@ from rankprune.experiments.paper._records import Key, Record, Unit
 from rankprune.probabilities import out_of_fold_probabilities
 
 CELL: Cell = (0.5, 0.5)
-IMAGES = ("1", "8")
+IMAGES = ("8",)
 METHODS = (TRUE, "rp_estimated")
 # Pixels as they are, from 0 to 255: the penalty then is 255² times weaker.
 VARIANTS = {
