@@ -192,6 +192,9 @@ def _draw_panels(
                 ax.plot(*zip(*there, strict=True), style, marker="o", ms=3, c=colour, label=title)
         ax.set(xlabel=_AXIS[panel], ylabel=label if ax is axes[0, 0] else "")
         ax.grid(alpha=0.3)
+        if label == "F1":
+            # The same scale everywhere, so that small differences look small.
+            ax.set_ylim(-0.03, 1.03)
         if panel in ("examples", "dimension"):
             ax.set_xscale("log")
             ax.set_xticks(values[::2], [f"{value:g}" for value in values[::2]])
