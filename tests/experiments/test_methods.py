@@ -28,7 +28,7 @@ def small(data, toy, monkeypatch):
     situations = {name: SITUATIONS[name] for name in ("symmetric noise", "small data")}
     for module in (methods, _situations):
         monkeypatch.setattr(module, "SITUATIONS", situations)
-    monkeypatch.setattr(methods, "METHOD_CELLS", CELLS)
+    monkeypatch.setattr(methods, "FOUR_CELLS", CELLS)
     monkeypatch.setattr(methods, "METHOD_DIGITS", (1,))
     monkeypatch.setattr(_mnist_methods, "SLOW_ROWS", 300)
     monkeypatch.setattr(_mnist_methods, "CELLS", CELLS)

@@ -21,7 +21,6 @@ from rankprune.experiments._mnist import CELLS, noisy_digit
 _log = logging.getLogger("rankprune")
 
 METHOD_DIGITS = (2, 5, 8)
-METHOD_CELLS = ((0.0, 0.5), (0.25, 0.25), (0.5, 0.0), (0.5, 0.5))
 # Methods whose cost grows faster than the rows, or that fit dozens of models, get this many.
 SLOW_ROWS = 6000
 # Both ends of every comparison, also on the rows of the slow methods.

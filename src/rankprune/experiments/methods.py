@@ -14,9 +14,9 @@ from rankprune.experiments._bank import LEVELS, PROBLEMS, Problem, load_split, s
 from rankprune.experiments._cache import cached, file_name, forget
 from rankprune.experiments._contenders import CONTENDERS
 from rankprune.experiments._estimates import four_rates, true_rates
+from rankprune.experiments._mnist import FOUR_CELLS
 from rankprune.experiments._mnist_methods import (
     ENDS,
-    METHOD_CELLS,
     METHOD_DIGITS,
     METRICS,
     SLOW_ROWS,
@@ -142,12 +142,12 @@ def _mnist_tables(n_jobs: int) -> Iterator[Table]:
     fast = [*ENDS, *(name for name in measured if name not in slow)]
     few = [*_REFERENCES, *slow]
     runs = [(name, False) for name in fast] + [(name, True) for name in few]
-    places = [(digit, cell) for digit in METHOD_DIGITS for cell in METHOD_CELLS]
+    places = [(digit, cell) for digit in METHOD_DIGITS for cell in FOUR_CELLS]
     found = Parallel(n_jobs=n_jobs)(
         delayed(_measure_place)(digit, cell, runs) for digit, cell in places
     )
     # runs x digits x cells x metrics
-    shape = (len(METHOD_DIGITS), len(METHOD_CELLS), len(runs), len(METRICS))
+    shape = (len(METHOD_DIGITS), len(FOUR_CELLS), len(runs), len(METRICS))
     means = np.array(found).reshape(shape).mean(axis=0)
     for metric in ("F1", "error", "AUC-PR"):
         column = METRICS.index(metric)
@@ -180,7 +180,7 @@ def _mnist_table(
         f"MNIST, {metric}, {n_rows} rows",
         f"Logistic regression, one digit against the rest, mean of the digits "
         f"{', '.join(map(str, METHOD_DIGITS))}, on the 10,000 test images.{beside}",
-        ("method", *(f"(pi1, rho1) = ({pi1:g}, {rho1:g})" for pi1, rho1 in METHOD_CELLS), "mean"),
+        ("method", *(f"(pi1, rho1) = ({pi1:g}, {rho1:g})" for pi1, rho1 in FOUR_CELLS), "mean"),
         rows,
     )
 
@@ -189,6 +189,6 @@ def _paper_figures(name: str, metric: str) -> list[str]:
     """Return what the paper prints for a method at each cell, empty where it has none."""
     paper = "true" if name == ENDS[0] else CONTENDERS[name].paper if name in CONTENDERS else None
     if paper is None:
-        return [""] * len(METHOD_CELLS)
+        return [""] * len(FOUR_CELLS)
     key = ("mnist", "logreg", _PAPER_METRICS[metric], "avg")
-    return [f"{published()[(*key, *cell, paper)]:.3f}" for cell in METHOD_CELLS]
+    return [f"{published()[(*key, *cell, paper)]:.3f}" for cell in FOUR_CELLS]

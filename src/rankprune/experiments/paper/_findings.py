@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankprune.comparison._race import trusted_figures
+from rankprune.experiments._mnist import FOUR_CELLS
 from rankprune.experiments._table import Table
 from rankprune.experiments.paper import _settings, _synthetic, _timing
 from rankprune.experiments.paper._book import (
@@ -21,7 +22,7 @@ from rankprune.experiments.paper._book import (
     paper_figure,
     side_by_side,
 )
-from rankprune.experiments.paper._one_vs_rest import DATA_SETS, FOUR_CELLS, Cell
+from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell
 from rankprune.experiments.paper._recipes import TRUE
 
 _HEADLINE: Cell = (0.5, 0.5)

@@ -12,16 +12,13 @@ from sklearn.model_selection import train_test_split
 
 from rankprune.core import NoiseRates
 from rankprune.experiments._images import CIFAR_CLASSES, Images, load_cifar10, load_mnist
-from rankprune.experiments._mnist import CELLS, noisy_labels
+from rankprune.experiments._mnist import CELLS, FOUR_CELLS, noisy_labels
 
 Cell = tuple[float, float]
 
 # Part of every name under which scores are kept: to be raised with any change to methods, fits or
 # networks that changes a figure.
 VERSION = 2
-
-# (pi1, rho1) of Table 4, and of CIFAR-10 in Table 3.
-FOUR_CELLS: tuple[Cell, ...] = ((0.0, 0.5), (0.25, 0.25), (0.5, 0.0), (0.5, 0.5))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rankprune.experiments._mnist import FOUR_CELLS
 from rankprune.experiments._table import Table
 from rankprune.experiments.paper import _synthetic
 from rankprune.experiments.paper._average_images import CELL, GROUPS, IMAGE
@@ -25,7 +26,7 @@ from rankprune.experiments.paper._book import (
 )
 from rankprune.experiments.paper._findings import findings_page
 from rankprune.experiments.paper._network_tables import NETWORKS
-from rankprune.experiments.paper._one_vs_rest import DATA_SETS, FOUR_CELLS, Cell
+from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell
 from rankprune.experiments.paper._plots import (
     draw_averages,
     draw_comparison,

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from sklearn.utils.parallel import Parallel, delayed
 
+from rankprune.experiments._mnist import FOUR_CELLS
 from rankprune.experiments.paper import _synthetic
 from rankprune.experiments.paper._average_images import average_units
 from rankprune.experiments.paper._illustration import illustration_units
 from rankprune.experiments.paper._logistic_tables import logistic_units
 from rankprune.experiments.paper._network_tables import network_units
-from rankprune.experiments.paper._one_vs_rest import DATA_SETS, FOUR_CELLS, Cell
+from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell
 from rankprune.experiments.paper._rate_grid import grid_cells, grid_units
 from rankprune.experiments.paper._recipes import RECIPES, TRUE
 from rankprune.experiments.paper._records import (

@@ -18,7 +18,8 @@ from rankprune.core import (
     make_gaussians,
 )
 from rankprune.experiments._logistic import RoundRows, fit_logistic_models
-from rankprune.experiments.paper._one_vs_rest import FOUR_CELLS, Cell
+from rankprune.experiments._mnist import FOUR_CELLS
+from rankprune.experiments.paper._one_vs_rest import Cell
 from rankprune.experiments.paper._recipes import (
     RECIPES,
     TRUE,
