@@ -35,7 +35,7 @@ from rankprune.experiments.paper._records import Key, Record, Unit
 NETWORKS: dict[str, dict[str, Any]] = {
     "mnist": {"shape": (1, 28, 28), "channels": (16, 32), "max_epochs": 6},
     "cifar": {"shape": (3, 32, 32), "channels": (16, 32, 64), "max_epochs": 4},
-    "digits": {"shape": (1, 8, 8), "channels": (16,), "max_epochs": 8, "batch_size": 32},
+    "digits": {"shape": (1, 8, 8), "channels": (16,), "max_epochs": 6, "batch_size": 64},
 }
 
 
