@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core import estimate_noise_rates
+from rankprune.core import NoiseRates, estimate_noise_rates
 from rankprune.experiments._cache import cached
 from rankprune.experiments._logistic import (
     LogisticModels,
@@ -75,6 +75,25 @@ def round_rows(dataset: str) -> RoundRows:
     return RoundRows.of(load_images(dataset, "train").pixels)
 
 
+@dataclass(frozen=True)
+class Fold:
+    """Rows to fit, ready for that, and rows to score."""
+
+    rows: RoundRows
+    fitted: NDArray[np.intp]
+    held_out: NDArray[np.intp]
+
+
+@cache
+def round_folds(dataset: str, seed: int) -> list[Fold]:
+    """Return the folds that every class, cell and round shares."""
+    rows = round_rows(dataset)
+    return [
+        Fold(rows.take(fitted), fitted, held_out)
+        for fitted, held_out in folds(load_images(dataset, "train").digits, seed)
+    ]
+
+
 @dataclass
 class LogisticRun:
     """One class of one data set at some cells; every step fits all of its columns at once."""
@@ -98,13 +117,13 @@ class LogisticRun:
         train = load_images(self.dataset, "train")
         labels = self.noisy.labels
         scores = np.empty(labels.shape, np.float32)
-        for fitted, held_out in folds(train.digits, self.seed):
+        for fold in round_folds(self.dataset, self.seed):
             models = self.stopwatch.fit(
-                round_rows(self.dataset).take(fitted),
-                labels[fitted],
-                weights=None if weights is None else weights[fitted],
+                fold.rows,
+                labels[fold.fitted],
+                weights=None if weights is None else weights[fold.fitted],
             )
-            scores[held_out] = models.probabilities(train.pixels[held_out])
+            scores[fold.held_out] = models.probabilities(train.pixels[fold.held_out])
         return scores
 
     def test_scores(self, method: str, out_of_fold: Matrix) -> Matrix:
@@ -130,26 +149,24 @@ class LogisticRun:
         with warnings.catch_warnings():
             # Methods are measured outside of what they assume, too.
             warnings.simplefilter("ignore")
-            weights = self._each_cell(recipe.weigh, scores)
             if recipe.rounds == 1:
-                return weights
+                rates = [self.noisy.true_rates(place) for place in places]
+                return self._each_cell(recipe.weigh, scores, rates)
             # Later rounds rank by models of the rows that were kept, but prune by the first rates.
             rates = [
                 estimate_noise_rates(self.noisy.column(place), _floats(scores, place))
                 for place in places
             ]
+            weights = self._each_cell(pruned_weights, scores, rates)
             for _ in range(recipe.rounds - 1):
-                ranked = self.out_of_fold(weights)
-                columns = [
-                    pruned_weights(self.noisy.column(place), _floats(ranked, place), rates[place])
-                    for place in places
-                ]
-                weights = np.column_stack(columns).astype(np.float32)
+                weights = self._each_cell(pruned_weights, self.out_of_fold(weights), rates)
         return weights
 
-    def _each_cell(self, weigh: Callable[..., Any], scores: Matrix) -> Matrix:
+    def _each_cell(
+        self, weigh: Callable[..., Any], scores: Matrix, rates: list[NoiseRates]
+    ) -> Matrix:
         columns = [
-            weigh(self.noisy.column(place), _floats(scores, place), self.noisy.true_rates(place))
+            weigh(self.noisy.column(place), _floats(scores, place), rates[place])
             for place in range(len(self.cells))
         ]
         return np.column_stack(columns).astype(np.float32)

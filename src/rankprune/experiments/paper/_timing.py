@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rankprune.classifier import RankPruningClassifier
 from rankprune.core import estimate_noise_rates
-from rankprune.experiments.paper._logistic_tables import LogisticRun, Stopwatch, round_rows
+from rankprune.experiments.paper._logistic_tables import LogisticRun, Stopwatch, round_folds
 from rankprune.experiments.paper._measure import test_figures
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images, noisy_class
 from rankprune.experiments.paper._recipes import RECIPES, TRUE
@@ -62,7 +62,7 @@ def _setting(dataset: str, seed: int) -> float:
     test = load_images(dataset, "test")
     stopwatch = Stopwatch()
     start = time.perf_counter()
-    stopwatch.time(lambda: round_rows(dataset))
+    stopwatch.time(lambda: round_folds(dataset, seed))
     methods = [TRUE, *(name for name, recipe in RECIPES.items() if not recipe.needs_cleanlab)]
     for number, image in enumerate(DATA_SETS[dataset].images):
         run = LogisticRun(dataset, image, (CELL,), seed, stopwatch)
