@@ -175,8 +175,8 @@ def _wins(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> s
         return ""
     return (
         f"- {DATA_NAMES[dataset]}, {_CLASSIFIERS[classifier]}: Rank Pruning with estimated rates "
-        f"has the highest F1 of the methods in {ours} of {n_ours} cells; in the paper in {paper} "
-        f"of {n_paper}."
+        f"has the highest F1 of the methods at {ours} of the {n_ours} noise cells that were run; "
+        f"in the paper at {paper} of {n_paper}."
     )
 
 
