@@ -125,9 +125,7 @@ def _choice(given: dict[str, Any]) -> Any:
     from rankprune.experiments.paper import Choice
 
     names = ("images", "cells", "methods", "small", "seed", "epochs", "n_jobs")
-    command = " ".join(["rankprune", *sys.argv[1:]])
-    chosen = {name: given[name] for name in names if name in given}
-    return Choice(_results(given), command=command, **chosen)
+    return Choice(_results(given), **{name: given[name] for name in names if name in given})
 
 
 def _told(work: Callable[[], None]) -> None:

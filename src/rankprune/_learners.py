@@ -224,7 +224,7 @@ class ProbabilityClassifier(BinaryClassifier):
             return np.log(self.predict_proba(X))
 
     def _positive_probability(self, X: Any) -> NDArray[np.float64]:
-        raise NotImplementedError
+        raise NotImplementedError  # each classifier's own
 
     def _keep_classes(self, labels: BinaryLabels) -> None:
         self.classes_ = labels.classes

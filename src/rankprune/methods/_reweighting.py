@@ -71,7 +71,7 @@ class ReweightingClassifier(RateBasedClassifier):
 
     def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
         """Return what the estimator is fitted to."""
-        raise NotImplementedError
+        raise NotImplementedError  # each method's own
 
 
 def weigh_by_factors(

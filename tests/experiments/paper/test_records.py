@@ -77,17 +77,17 @@ def test_a_foreign_file_is_refused_and_left_as_it_is(tmp_path):
 
 
 def test_the_manifest_says_how_each_file_came_about(tmp_path):
-    note_run(tmp_path, ["a.csv"], command="rankprune paper fig1", seed=0, small=False)
-    note_run(tmp_path, ["b.csv"], command="rankprune paper fig2", seed=3, small=False)
+    note_run(tmp_path, ["a.csv"], command="rankprune paper fig1", small=False)
+    note_run(tmp_path, ["b.csv"], command="rankprune paper fig2", small=False)
     first, second = json.loads((tmp_path / "manifest.json").read_text())["runs"]
     assert first["command"] == "rankprune paper fig1"
-    assert (second["files"], second["seed"]) == (["b.csv"], 3)
+    assert second["files"] == ["b.csv"]
     assert "numpy" in second["versions"]
 
 
 def test_small_and_whole_runs_are_not_mixed(tmp_path):
     refuse_other_size(tmp_path, small=True)
-    note_run(tmp_path, ["a.csv"], command="rankprune paper fig2", seed=0, small=False)
+    note_run(tmp_path, ["a.csv"], command="rankprune paper fig2", small=False)
     refuse_other_size(tmp_path, small=False)
     with pytest.raises(ValueError, match=r"either small or whole runs.*--results"):
         refuse_other_size(tmp_path, small=True)

@@ -26,7 +26,7 @@ HALF = (0.5, 0.5)
 
 @pytest.fixture
 def choice(tmp_path):
-    return Choice(tmp_path / "results", small=True, command="rankprune paper")
+    return Choice(tmp_path / "results", small=True)
 
 
 def run(name, choice):
@@ -47,6 +47,15 @@ def test_a_table_is_run_once_and_then_only_what_is_missing(choice):
     last = run("table3", more)
     assert (last.total, last.done, last.name) == (1, 1, "digits 2, logistic regression")
     assert first.items() <= values(choice, "digits_logreg.csv").items()
+
+
+def test_the_manifest_has_the_command_and_no_place(choice):
+    chosen = replace(choice, images=("1",), cells=((0.0, 0.5), HALF), methods=("true",), seed=2)
+    run("table3", chosen)
+    manifest = (choice.results / "manifest.json").read_text()
+    command = "rankprune paper table3 --images 1 --cells 0/0.5,0.5/0.5 --methods true"
+    assert f'"{command} --seed 2 --small"' in manifest
+    assert str(choice.results) not in manifest
 
 
 def test_a_selection_has_the_figures_of_the_whole(choice):

@@ -60,6 +60,13 @@ class Book:
         record = self.records.get(key)
         return None if record is None else record.value
 
+    def beside(
+        self, dataset: str, classifier: str, metric: str, image: str, cell: Cell, method: str
+    ) -> tuple[float | None, float | None]:
+        """Return our figure and the paper's."""
+        key = (dataset, classifier, metric, image, cell, method)
+        return self.figure(*key), paper_figure(*key)
+
     def n_images(self, dataset: str, classifier: str, cell: Cell, method: str) -> int:
         """Return of how many images a method was measured."""
         return sum(

@@ -88,10 +88,7 @@ def _headline(book: Book, dataset: str) -> str:
     for method in (TRUE, "rp_estimated", "rp_given", "noisy"):
         texts = [method_name(method)]
         for image in ("1", AVERAGE):
-            ours, paper = (
-                look(dataset, "cnn", "error", image, _HEADLINE, method)
-                for look in (book.figure, paper_figure)
-            )
+            ours, paper = book.beside(dataset, "cnn", "error", image, _HEADLINE, method)
             texts.append(_percent(ours) + (f" ({_percent(paper)})" if paper is not None else ""))
         rows.append(texts)
     table = Table(

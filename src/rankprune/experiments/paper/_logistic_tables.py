@@ -140,8 +140,10 @@ class LogisticRun:
 
     def kept_test_scores(self, method: str) -> Matrix:
         """Return the same for all cells of the tables; cached."""
-        compute = lambda: {"scores": self.test_scores(method, self.kept_out_of_fold())}  # noqa: E731
-        return cached(f"{self.name}-{method}", compute)["scores"]
+        return cached(
+            f"{self.name}-{method}",
+            lambda: {"scores": self.test_scores(method, self.kept_out_of_fold())},
+        )["scores"]
 
     def _weights(self, method: str, scores: Matrix) -> Matrix:
         recipe = RECIPES[method]

@@ -10,6 +10,7 @@ from sklearn.metrics import f1_score
 
 from rankprune.comparison._race import trusted_figures
 from rankprune.core import NoiseRates
+from rankprune.experiments._published import table_names
 from rankprune.experiments.paper._records import Key, Record
 
 # The paper's three; average precision beside its interpolated area; F1 at the threshold that it
@@ -18,26 +19,10 @@ METRICS = ("f1", "error", "auc_pr", "average_precision", "f1_at_0.3")
 # How far out-of-fold probabilities are from perfect ones, and the rates estimated from them.
 SCORE_METRICS = ("mean_delta_g", "rho1_hat", "rho0_hat")
 
-# Where the paper prints the figures of single images.
-_TABLES = {
-    ("mnist", "logreg", "f1"): "table:mnist_cifar_logreg_f1",
-    ("mnist", "logreg", "error"): "table:mnist_logreg_error",
-    ("mnist", "logreg", "auc_pr"): "table:mnist_logreg_auc",
-    ("mnist", "cnn", "f1"): "table:mnist_cifar_cnn_f1",
-    ("mnist", "cnn", "error"): "table:mnist_cnn_error",
-    ("mnist", "cnn", "auc_pr"): "table:mnist_cnn_auc",
-    ("cifar", "logreg", "f1"): "table:cifar_logreg_f1",
-    ("cifar", "logreg", "error"): "table:cifar_logreg_error",
-    ("cifar", "logreg", "auc_pr"): "table:cifar_logreg_auc",
-    ("cifar", "cnn", "f1"): "table:mnist_cifar_cnn_f1",
-    ("cifar", "cnn", "error"): "table:cifar_cnn_error",
-    ("cifar", "cnn", "auc_pr"): "table:cifar_cnn_auc",
-}
-
 
 def record(key: Key, value: float, n_train: int) -> Record:
     """Return a figure with the name of the paper's table that it belongs to."""
-    return Record(key, value, n_train, _TABLES.get((key.dataset, key.classifier, key.metric), ""))
+    return Record(key, value, n_train, table_names().get(key[:3], ""))
 
 
 def test_figures(truth: NDArray[np.bool_], scores: NDArray[Any]) -> dict[str, float]:

@@ -202,13 +202,7 @@ def _why(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> st
 def _differences(
     book: Book, dataset: str, classifier: str, metric: str, cells: Sequence[Cell], method: str
 ) -> list[float]:
-    pairs = [
-        tuple(
-            look(dataset, classifier, metric, AVERAGE, cell, method)
-            for look in (book.figure, paper_figure)
-        )
-        for cell in cells
-    ]
+    pairs = [book.beside(dataset, classifier, metric, AVERAGE, cell, method) for cell in cells]
     return [ours - paper for ours, paper in pairs if ours is not None and paper is not None]
 
 
@@ -254,10 +248,7 @@ def _class_table(book: Book, dataset: str, classifier: str, metric: str, cell: C
     for image in (*DATA_SETS[dataset].images, AVERAGE):
         texts = [image]
         for method in methods:
-            ours, paper = (
-                look(dataset, classifier, metric, image, cell, method)
-                for look in (book.figure, paper_figure)
-            )
+            ours, paper = book.beside(dataset, classifier, metric, image, cell, method)
             fine = metric == "error" and dataset == "mnist"  # as the paper prints them
             texts.append(side_by_side(ours, paper, digits=4 if fine else 3))
         rows.append(texts)

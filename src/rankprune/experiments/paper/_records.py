@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from rankprune.experiments._published import key_of
+
 COLUMNS = (
     "table",
     "dataset",
@@ -146,16 +148,7 @@ class Results:
                 "with --results."
             )
         for row in rows:
-            key = Key(
-                row["dataset"],
-                row["classifier"],
-                row["metric"],
-                row["image"],
-                float(row["pi1"]),
-                float(row["rho1"]),
-                row["method"],
-                int(row["seed"]),
-            )
+            key = Key(*key_of(row), int(row["seed"]))
             value, n_train = float(row["value"]), int(row["n_train"])
             self.records[key] = Record(key, value, n_train, row["table"])
 

@@ -45,7 +45,6 @@ class Choice:
     seed: int = 0
     epochs: int | None = None
     n_jobs: int = 1
-    command: str = ""
 
     def check(self) -> None:
         """Raise an error that names what was chosen and does not exist."""
@@ -62,6 +61,18 @@ class Choice:
                     raise ValueError(
                         f"{option} must be some of {shown}, but {_shown(one)} is none of them."
                     )
+
+    def command(self, name: str) -> str:
+        """Return what to type for the same figures, wherever they are to lie."""
+        options = {
+            "--images": ",".join(self.images),
+            "--cells": ",".join(map(_shown, self.cells)),
+            "--methods": ",".join(self.methods),
+            "--epochs": str(self.epochs or ""),
+            "--seed": str(self.seed or ""),
+        }
+        chosen = [f"{option} {value}" for option, value in options.items() if value]
+        return " ".join(["rankprune paper", name, *chosen, *["--small"] * self.small])
 
     def data_sets(self, *names: str) -> list[str]:
         """Return the data sets of a table, or the small one in their place."""
@@ -184,8 +195,8 @@ def run_experiment(name: str, choice: Choice) -> Iterator[Progress]:
     missing = {file: results[file].missing(units) for file, units in plan.items()}
     progress = Progress(sum(map(len, missing.values())))
     if progress.total:
-        chosen = {"small": choice.small, "seed": choice.seed, "command": choice.command}
-        note_run(choice.results, [file for file, units in missing.items() if units], **chosen)
+        files = [file for file, units in missing.items() if units]
+        note_run(choice.results, files, command=choice.command(name), small=choice.small)
     yield progress
     for file, units in missing.items():
         parts = Parallel(n_jobs=choice.n_jobs, return_as="generator_unordered")(
