@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+# One process for each core, and one thread in each: threads of many processes get in each other's way.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PYTEST := -m pytest -q -n auto --dist worksteal
 
 .PHONY: demo test test-all lint format types bench evaluate paper mutation test-wheel test-oldest \
 	clean
@@ -10,7 +13,7 @@ demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
 	$(BIN)/rankprune demo
 
 test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
-	$(BIN)/python -m pytest -q --cov=rankprune --cov-branch --cov-report=
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) --cov=rankprune --cov-branch --cov-report=
 	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
 
@@ -29,7 +32,7 @@ types: .venv/.test
 	$(BIN)/mypy
 
 bench: .venv/.bench  ## speed and memory as ratios, in one process on the same arrays
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
 
 # Data and kept results lie where rankprune looks for them; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
@@ -55,13 +58,13 @@ test-wheel: .venv/.test  ## build the wheel and test what it installs
 	.venv-wheel/bin/python $(PIP_INSTALL) dist/*.whl
 	cd .venv-wheel && bin/python ../tools/base_install.py
 	.venv-wheel/bin/python $(PIP_INSTALL) "$$(ls dist/*.whl)[test]"
-	.venv-wheel/bin/python -m pytest -q tests
+	$(ONE_THREAD) .venv-wheel/bin/python $(PYTEST) tests
 
 test-oldest:  ## the oldest NumPy, SciPy and scikit-learn that are supported
 	rm -rf .venv-oldest
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python $(PIP_INSTALL) -c tools/oldest.txt -e '.[test]'
-	.venv-oldest/bin/python -m pytest -q tests
+	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) tests
 
 clean:
 	rm -rf .venv .venv-* dist build mutants .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
