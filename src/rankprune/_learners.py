@@ -138,11 +138,14 @@ class Scored:
 
     Attributes
     ----------
+    opinions : ndarray of shape (n_rows, n_scorers)
+        Of each scorer; ``scores`` is their mean.
     estimated, rates : NoiseRates
         As estimated, and as they are used: without noise where the verdict is that there is none.
     """
 
     folds: Folds
+    opinions: FloatArray
     scores: FloatArray
     estimated: NoiseRates
     rates: NoiseRates
@@ -353,7 +356,7 @@ class RateBasedClassifier(DelegatingClassifier):
         verdict = self._verdict(table.doubt, scores, opinions)
         if verdict is not None and verdict.level == "clean":
             rates = rates.with_known(positive=0.0, negative=0.0)
-        return Scored(folds, scores, estimated, rates, verdict)
+        return Scored(folds, opinions, scores, estimated, rates, verdict)
 
     def _learn_rates(
         self,

@@ -19,7 +19,7 @@ from rankprune._fitting import (
     private_random_state,
     warn_if_weights_are_lost,
 )
-from rankprune._learners import Doubt, RateBasedClassifier, Scored, Weights
+from rankprune._learners import Doubt, RateBasedClassifier, Scored, Table, Weights
 from rankprune.core import NoiseRates, correction_weights, prune_labels
 from rankprune.core._informative import are_counts
 from rankprune.core._inputs import (
@@ -199,23 +199,20 @@ class RankPruningClassifier(RateBasedClassifier):
         RankPruningClassifier
             The object itself.
         """
-        table = self._read(X, y, sample_weight, groups, trusted)
-        generator = private_random_state(self.random_state)
-        scored = self._score(table, probabilities, generator, folds_anyway=self.rounds > 1)
-        mask, weights, ranking = self._prune(table.doubt, scored)
-        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), scored.rates)
+        found = self._examine(X, y, sample_weight, groups, probabilities, trusted)
+        table, scored, mask, weights = found.table, found.scored, found.mask, found.weights
         rows = np.flatnonzero(table.doubt.counted & ~mask)
         self._fit_estimator(
             table,
             rows,
             table.labels.is_positive[rows],
             None if weights is None else weights[rows],
-            generator,
+            found.generator,
             "the balance of the classes is not corrected",
         )
         self._keep_scores(scored)
         self.prune_mask_ = mask
-        self.ranking_probabilities_ = ranking
+        self.ranking_probabilities_ = found.ranking
         self._fitted_ = _Fitted(
             # Copies, since these may be views of the caller's own labels.
             replace(table.labels, is_positive=table.labels.is_positive.copy()),
@@ -225,6 +222,23 @@ class RankPruningClassifier(RateBasedClassifier):
             self.noise_estimator,
         )
         return self
+
+    def _examine(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        probabilities: ArrayLike | None,
+        trusted: ArrayLike | None,
+    ) -> Examined:
+        """Return what a fit finds out about the rows before the final fit."""
+        table = self._read(X, y, sample_weight, groups, trusted)
+        generator = private_random_state(self.random_state)
+        scored = self._score(table, probabilities, generator, folds_anyway=self.rounds > 1)
+        mask, weights, ranking = self._prune(table.doubt, scored)
+        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), scored.rates)
+        return Examined(table, scored, mask, weights, ranking, generator)
 
     def noise_rate_intervals(
         self,
@@ -336,6 +350,18 @@ class RankPruningClassifier(RateBasedClassifier):
             scores = folds.score(weights, keep)
             mask, weights = _pruned(doubt, scores, rates)
         return mask, weights, scores
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The rows with their scores and rates, what the last round prunes, and by which ranking."""
+
+    table: Table
+    scored: Scored
+    mask: BoolArray
+    weights: Weights
+    ranking: FloatArray
+    generator: np.random.RandomState
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The warnings users may catch or filter; errors are plain ``ValueError`` and ``TypeError``."""
+"""The warnings and errors users may catch; other errors are ``ValueError`` and ``TypeError``."""
 
 import sys
 import warnings
@@ -27,6 +27,10 @@ class SampleWeightIgnoredWarning(RankPruneWarning):
 
 class AssumptionWarning(RankPruneWarning):
     """The rows look as if they broke what a method takes for granted."""
+
+
+class TableError(ValueError):
+    """A table cannot be read, or is not what it must be; the message says where and what to do."""
 
 
 def warn_caller(message: str, category: type[RankPruneWarning]) -> None:

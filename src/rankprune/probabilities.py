@@ -197,7 +197,7 @@ class Folds:
         splits = self.splits
         if is_trained_on is not None:
             splits = [(train[is_trained_on[train]], test) for train, test in splits]
-        scores = Parallel(n_jobs=self.n_jobs)(
+        scores = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_score_fold)(
                 fresh_clone(estimator, self.seed),
                 self.X,
@@ -211,7 +211,9 @@ class Folds:
             for fold, split in enumerate(splits)
         )
         probabilities = np.empty((len(y), len(self.estimators)), dtype=np.float64)
+        n_fits = len(splits) * len(self.estimators)
         for number, fold_scores in enumerate(scores):
+            _log.debug("scored %d of %d parts of the rows", number + 1, n_fits)
             column, fold = divmod(number, len(splits))
             probabilities[splits[fold][1], column] = fold_scores
         return probabilities

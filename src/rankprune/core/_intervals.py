@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankprune.core._groups import group_scores
 from rankprune.core._informative import are_counts
 from rankprune.core._inputs import (
     BoolArray,
@@ -25,12 +26,17 @@ from rankprune.core._registry import (
     estimate_unknown_rates,
     find_noise_estimator,
 )
+from rankprune.core._shares import row_weights
 
 # What is known of the positive and of the negative noise rate.
 KnownRates = tuple[float | None, float | None]
 
 # Draws until both classes are in a resample; more would take for ever.
 _MAX_DRAWS = 1000
+
+# More rows than this are drawn again from bins of neighbouring scores: a resample of ten million
+# rows would take as long as the whole estimate, and move the rates by less than can be told.
+_MANY_ROWS, _N_BINS = 100_000, 20_000
 
 OVER_ROWS = (
     "which rows were drawn, with the probabilities as they are; not the error of the model that "
@@ -187,6 +193,7 @@ def row_replicates(
 ) -> list[NoiseRates]:
     """Return the rates of rows drawn again, without looking whether each resample is sound."""
     estimator = find_noise_estimator(method)
+    inputs = _coarser(inputs)
     # In the order of the scores, which estimators sort by: sorted rows are sorted faster.
     order = np.argsort(inputs.probabilities, kind="stable")
     weight = None if inputs.sample_weight is None else inputs.sample_weight[order]
@@ -198,6 +205,21 @@ def row_replicates(
     draws = resamples(inputs.is_positive, weight, n_resamples, generator)
     in_counts = weight is None or are_counts(weight)
     return [estimate_drawn(estimator, inputs, times, in_counts=in_counts) for times in draws]
+
+
+def _coarser(inputs: Inputs) -> Inputs:
+    """Return many rows as few: bins of neighbouring scores, weighted by the rows of each label."""
+    weight = inputs.sample_weight
+    if len(inputs.is_positive) <= _MANY_ROWS or not (weight is None or are_counts(weight)):
+        return inputs
+    rows = row_weights(inputs.is_positive, weight)
+    groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
+    bins = np.minimum((groups.mid_ranks() * _N_BINS).astype(np.intp), _N_BINS - 1)
+    size, positive, score = groups.in_bins(bins, groups.scores)
+    is_positive = np.repeat([True, False], len(score))
+    counts = np.concatenate([positive, size - positive])
+    used = counts > 0
+    return Inputs(is_positive[used], np.tile(score, 2)[used], counts[used])
 
 
 def estimate_drawn(

@@ -4,6 +4,7 @@ from rankprune.core import Verdict, judge_labels
 from rankprune.diagnostics._calibration import Calibration, calibration
 from rankprune.diagnostics._diagnosis import Diagnosis, diagnose
 from rankprune.diagnostics._displays import (
+    CalibrationDisplay,
     ComparisonDisplay,
     NoiseRateDisplay,
     ProbabilityDisplay,
@@ -17,6 +18,7 @@ from rankprune.diagnostics._separability import (
 
 __all__ = [
     "Calibration",
+    "CalibrationDisplay",
     "ComparisonDisplay",
     "Diagnosis",
     "NoiseRateDisplay",

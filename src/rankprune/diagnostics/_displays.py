@@ -15,6 +15,7 @@ from rankprune.core import (
 )
 from rankprune.core._inputs import validate_inputs
 from rankprune.core._registry import DEFAULT_ESTIMATOR, NoiseEstimator
+from rankprune.diagnostics._calibration import Calibration, calibration
 from rankprune.diagnostics._separability import SeparabilityCurve, separability_curve
 from rankprune.probabilities import out_of_fold_probabilities
 
@@ -120,13 +121,19 @@ class SeparabilityDisplay(_FromEstimator):
         """Draw both curves with their bands."""
         ax = _axes(ax)
         tops = [0.1]
-        for side, color, name in (
-            (self.curve.positive, _POSITIVE, "positive noise rate (highest scores first)"),
-            (self.curve.negative, _NEGATIVE, "negative noise rate (lowest scores first)"),
+        for side, color, style, name in (
+            (self.curve.positive, _POSITIVE, "-", "positive noise rate (highest scores first)"),
+            (self.curve.negative, _NEGATIVE, "--", "negative noise rate (lowest scores first)"),
         ):
             # Beyond the class itself, rows of the other class are certain to come in.
             shown = side.share_of_class <= 1
-            ax.plot(side.share_of_class[shown], side.noise_rate[shown], color=color, label=name)
+            ax.plot(
+                side.share_of_class[shown],
+                side.noise_rate[shown],
+                color=color,
+                linestyle=style,
+                label=name,
+            )
             ax.fill_between(
                 side.share_of_class[shown],
                 side.low[shown],
@@ -160,6 +167,8 @@ class ProbabilityDisplay(_FromEstimator):
         Weights of those rows.
     positive_cutoff, negative_cutoff : float or None
         Positive labels at or below the one and negative labels at or above the other are pruned.
+    positive_threshold, negative_threshold : float or None
+        Beyond these a row is confidently positive or negative (LB and UB of the paper).
     """
 
     def __init__(
@@ -171,6 +180,8 @@ class ProbabilityDisplay(_FromEstimator):
         negative_weight: NDArray[np.float64] | None = None,
         positive_cutoff: float | None = None,
         negative_cutoff: float | None = None,
+        positive_threshold: float | None = None,
+        negative_threshold: float | None = None,
     ) -> None:
         self.positive = positive
         self.negative = negative
@@ -178,6 +189,8 @@ class ProbabilityDisplay(_FromEstimator):
         self.negative_weight = negative_weight
         self.positive_cutoff = positive_cutoff
         self.negative_cutoff = negative_cutoff
+        self.positive_threshold = positive_threshold
+        self.negative_threshold = negative_threshold
 
     @classmethod
     def from_predictions(
@@ -212,17 +225,19 @@ class ProbabilityDisplay(_FromEstimator):
         """Draw both histograms on a logarithmic scale, on which a few wrong labels show."""
         ax = _axes(ax)
         edges = np.linspace(0, 1, bins + 1)
-        for scores, weight, color, name in (
-            (self.negative, self.negative_weight, _NEGATIVE, "labeled negative"),
-            (self.positive, self.positive_weight, _POSITIVE, "labeled positive"),
+        for scores, weight, color, hatch, name in (
+            (self.negative, self.negative_weight, _NEGATIVE, None, "labeled negative"),
+            (self.positive, self.positive_weight, _POSITIVE, "///", "labeled positive"),
         ):
-            ax.hist(scores, edges, weights=weight, color=color, alpha=0.5, label=name)
-        for cutoff, color, name in (
-            (self.negative_cutoff, _NEGATIVE, "negative labels pruned from here up"),
-            (self.positive_cutoff, _POSITIVE, "positive labels pruned from here down"),
+            ax.hist(scores, edges, weights=weight, color=color, alpha=0.5, hatch=hatch, label=name)
+        for place, color, style, name in (
+            (self.negative_cutoff, _NEGATIVE, "--", "negative labels pruned from here up"),
+            (self.positive_cutoff, _POSITIVE, "-.", "positive labels pruned from here down"),
+            (self.negative_threshold, _NEGATIVE, ":", "UB: confidently negative up to here"),
+            (self.positive_threshold, _POSITIVE, (0, (1, 4)), "LB: confidently positive from here"),
         ):
-            if cutoff is not None:
-                ax.axvline(cutoff, color=color, linestyle="--", label=name)
+            if place is not None:
+                ax.axvline(place, color=color, linestyle=style, label=name)
         ax.set(
             xlabel="out-of-fold probability of the positive label",
             ylabel="rows",
@@ -281,14 +296,14 @@ class NoiseRateDisplay(_FromEstimator):
         ax = _axes(ax)
         found = self.intervals
         rows = (
-            ("negative labels\nthat are wrong", found.negative_label_error_rate, _NEGATIVE),
-            ("positive labels\nthat are wrong", found.positive_label_error_rate, _POSITIVE),
-            ("true negatives\nlabeled positive", found.negative_noise_rate, _NEGATIVE),
-            ("true positives\nlabeled negative", found.positive_noise_rate, _POSITIVE),
+            ("negative labels\nthat are wrong", found.negative_label_error_rate, _NEGATIVE, "s"),
+            ("positive labels\nthat are wrong", found.positive_label_error_rate, _POSITIVE, "o"),
+            ("true negatives\nlabeled positive", found.negative_noise_rate, _NEGATIVE, "s"),
+            ("true positives\nlabeled negative", found.positive_noise_rate, _POSITIVE, "o"),
         )
-        for height, (_, interval, color) in enumerate(rows):
+        for height, (_, interval, color, marker) in enumerate(rows):
             ax.plot([interval.low, interval.high], [height, height], color=color, linewidth=4)
-            ax.plot(interval.estimate, height, "o", color=color, markersize=9)
+            ax.plot(interval.estimate, height, marker, color=color, markersize=9)
             ax.annotate(
                 f"{interval.estimate:.1%}",
                 (interval.estimate, height),
@@ -296,10 +311,10 @@ class NoiseRateDisplay(_FromEstimator):
                 textcoords="offset points",
                 ha="center",
             )
-        most = max(interval.high for _, interval, _ in rows)
+        most = max(interval.high for _, interval, _, _ in rows)
         ax.set(
             yticks=range(len(rows)),
-            yticklabels=[name for name, _, _ in rows],
+            yticklabels=[name for name, _, _, _ in rows],
             ylim=(-0.5, len(rows) - 0.3),
             xlim=(-0.03 * max(most, 0.1), 1.1 * max(most, 0.1)),
             xlabel=f"share, with {found.level:.0%} intervals over rows drawn again;\n"
@@ -307,6 +322,60 @@ class NoiseRateDisplay(_FromEstimator):
             title="Noise rates" if found.reliable else "Noise rates (not reliable)",
         )
         ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class CalibrationDisplay(_FromEstimator):
+    """Share of positive labels against probability, in bins of rows with similar probabilities.
+
+    Parameters
+    ----------
+    calibration : Calibration
+    """
+
+    def __init__(self, calibration: Calibration) -> None:
+        self.calibration = calibration
+
+    @classmethod
+    def from_predictions(
+        cls,
+        labels: ArrayLike,
+        probabilities: ArrayLike,
+        *,
+        n_bins: int = 10,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        ax: Any = None,
+    ) -> CalibrationDisplay:
+        """Return the display of labels and out-of-fold probabilities, drawn."""
+        found = calibration(
+            labels, probabilities, n_bins=n_bins, sample_weight=sample_weight, pos_label=pos_label
+        )
+        return cls(found).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> CalibrationDisplay:
+        """Draw the shares with their bands, and the line on which calibrated ones lie."""
+        ax = _axes(ax)
+        found = self.calibration
+        ax.plot([0, 1], [0, 1], color=_NEGATIVE, linestyle="--", label="as often as predicted")
+        ax.errorbar(
+            found.mean_probability,
+            found.share_positive,
+            yerr=[found.share_positive - found.low, found.high - found.share_positive],
+            color=_POSITIVE,
+            marker="o",
+            capsize=3,
+            label="given labels",
+        )
+        ax.set(
+            xlabel="out-of-fold probability of the positive label",
+            ylabel="share of positive labels",
+            xlim=(0, 1),
+            ylim=(0, 1),
+            title="Calibration, against the given labels",
+        )
+        ax.legend(loc="upper left")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

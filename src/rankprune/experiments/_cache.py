@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankprune._files import whole_file
+
 Arrays = dict[str, NDArray[Any]]
 
 _ELSEWHERE: ContextVar[Path | None] = ContextVar("_ELSEWHERE", default=None)
@@ -35,11 +37,8 @@ def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
         with np.load(path, allow_pickle=False) as kept:
             return dict(kept)
     arrays = compute()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside and renamed, so that an interruption never leaves half a file.
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-        np.savez(part, **arrays)  # type: ignore[arg-type]  # names are taken for flags
-    Path(part.name).replace(path)
+    with whole_file(path) as part, part.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # names are taken for flags
     return arrays
 
 

@@ -12,7 +12,6 @@ from rankprune.experiments.paper._records import (
     Unit,
     note_run,
     refuse_other_size,
-    write_whole,
 )
 
 KEY = Key("mnist", "logreg", "f1", "1", 0.5, 0.25, "rp_estimated", 0)
@@ -91,9 +90,3 @@ def test_small_and_whole_runs_are_not_mixed(tmp_path):
     refuse_other_size(tmp_path, small=False)
     with pytest.raises(ValueError, match=r"either small or whole runs.*--results"):
         refuse_other_size(tmp_path, small=True)
-
-
-def test_a_file_is_written_whole_and_readable_for_all(tmp_path):
-    write_whole(tmp_path / "new" / "a.txt", b"text")
-    assert (tmp_path / "new" / "a.txt").stat().st_mode & 0o777 == 0o644
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from rankprune._files import write_whole
 from rankprune.core import prune_labels
 from rankprune.experiments.paper._logistic_tables import LogisticRun
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images
 from rankprune.experiments.paper._recipes import papers_rates
-from rankprune.experiments.paper._records import Key, Record, Unit, write_whole
+from rankprune.experiments.paper._records import Key, Record, Unit
 
 IMAGE = "1"
 CELL: Cell = (0.5, 0.5)

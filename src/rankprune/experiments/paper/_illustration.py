@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from rankprune._files import write_whole
 from rankprune.classifier import RankPruningClassifier
 from rankprune.core import flip_labels, make_gaussians
-from rankprune.experiments.paper._records import Key, Record, Unit, write_whole
+from rankprune.experiments.paper._records import Key, Record, Unit
 
 # The paper gives the noise and the accuracies, not the data: classes as far apart as these have
 # its accuracy.

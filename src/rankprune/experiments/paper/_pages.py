@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rankprune._files import write_whole
 from rankprune.experiments._mnist import FOUR_CELLS
 from rankprune.experiments._table import Table
 from rankprune.experiments.paper import _synthetic
@@ -36,7 +37,6 @@ from rankprune.experiments.paper._plots import (
 )
 from rankprune.experiments.paper._rate_grid import GRID_METRICS, METHODS, THEORY, grid_cells
 from rankprune.experiments.paper._recipes import TRUE
-from rankprune.experiments.paper._records import write_whole
 
 # Noise, folds and networks are drawn anew: means this near are the same.
 _NEAR = 0.02

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from rankprune._files import write_whole
 from rankprune.experiments._published import key_of
 
 COLUMNS = (
@@ -151,15 +151,6 @@ class Results:
             key = Key(*key_of(row), int(row["seed"]))
             value, n_train = float(row["value"]), int(row["n_train"])
             self.records[key] = Record(key, value, n_train, row["table"])
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place and rename it, so that there is never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-        part.write(content)
-    Path(part.name).chmod(0o644)
-    Path(part.name).replace(path)
 
 
 def note_run(folder: Path, files: Sequence[str], **run: Any) -> None:

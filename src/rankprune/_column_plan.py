@@ -1,0 +1,355 @@
+"""What becomes of each column of a table: a number, a date, a category, or left out, and why.
+
+The labels are looked at only to find copies of them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankprune.tables import Table, sql_text
+
+# Cells that mean "not known" in a column of numbers or dates; as a category they stay themselves.
+_MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "#n/a")
+_NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*")
+_DATES = re.compile(r"DATE|TIMESTAMP.*")
+_CATEGORIES = re.compile(r"VARCHAR|BOOLEAN|ENUM.*|UUID|TIME.*")
+# Levels of a category that get a feature of their own: the most frequent.
+MAX_LEVELS = 50
+# Free text, where most cells differ: this long on average, or with this many words.
+_LONG, _WORDS = 40, 4
+# With fewer rows, different values in all of them are no sign of an identifier.
+_MANY = 20
+# Columns of so few values are looked at for copies of the label.
+_FEW = 2
+# Columns looked at in one query.
+PORTION = 100
+_ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|nr|no|row|number)$|^unnamed", re.I)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What becomes of each column.
+
+    Attributes
+    ----------
+    numbers, dates, categories, texts : tuple of str
+        Columns by what they are used as.
+    decimal_comma : tuple of str
+        Those of the numbers that are written with a comma.
+    gaps : tuple of str
+        Numbers and dates of which some are missing.
+    with_hours : tuple of str
+        Dates that tell the time of day.
+    notes : tuple of str
+        What was left out or read in a special way, and how to have it otherwise.
+    """
+
+    numbers: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    decimal_comma: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    with_hours: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that are used."""
+        return (*self.numbers, *self.dates, *self.categories, *self.texts)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a first pass over the rows tells about a column."""
+
+    n_present: int
+    n_numbers: int
+    n_distinct: int
+    is_whole: bool
+    has_leading_zero: bool
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class _CloserLook:
+    """What a second pass tells about a column that is not numbers throughout, or has two values."""
+
+    n_values: int
+    n_commas: int
+    n_dates: int
+    n_hours: int
+    length: float
+    spaces: float
+    positive_low: str | None
+    positive_high: str | None
+    negative_low: str | None
+    negative_high: str | None
+
+    @property
+    def copies_label(self) -> bool:
+        """Return whether every positive row has one value, and every negative row another."""
+        return (
+            self.positive_low is not None
+            and self.negative_low is not None
+            and self.positive_low == self.positive_high
+            and self.negative_low == self.negative_high
+            and self.positive_low != self.negative_low
+        )
+
+
+def plan_columns(
+    table: Table,
+    is_positive: str,
+    *,
+    apart: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    text: Sequence[str] = (),
+) -> Plan:
+    """Return what to make of each column, with a note on each that is left out.
+
+    Parameters
+    ----------
+    table : Table
+    is_positive : str
+        SQL condition that tells the positive labels.
+    apart : sequence of str
+        Columns that are no features: the label, the identifier, the group.
+    drop, keep : sequence of str
+        Columns to leave out, and columns to use whatever they look like.
+    text : sequence of str
+        Columns of free text, to be used by their words.
+    """
+    for argument, names in (("--drop", drop), ("--keep", keep), ("--text", text)):
+        for name in names:
+            table.column(name, argument)
+    left = [name for name in table.names if name not in {*apart, *drop, *text}]
+    columns = _looked_at(table, left, is_positive)
+    kinds: dict[str, list[str]] = {"number": [], "date": [], "category": []}
+    notes = []
+    for column in columns:
+        kind, note = _kind(table, column, column.name in keep)
+        if note is not None:
+            notes.append(note)
+        if kind is not None:
+            kinds[kind].append(column.name)
+    numbers, dates = kinds["number"], kinds["date"]
+    commas = [column for column in columns if column.has_commas and column.name in numbers]
+    hours = [column for column in columns if column.closer and column.closer.n_hours]
+    return Plan(
+        numbers=tuple(numbers),
+        dates=tuple(dates),
+        categories=tuple(kinds["category"]),
+        texts=tuple(text),
+        decimal_comma=tuple(column.name for column in commas),
+        gaps=tuple(
+            column.name
+            for column in columns
+            if (column.name in numbers and column.n_numbers < table.n_rows)
+            or (column.name in dates and column.n_dates < table.n_rows)
+        ),
+        with_hours=tuple(column.name for column in hours if column.name in dates),
+        notes=tuple(notes),
+    )
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column with all that is known of it."""
+
+    name: str
+    type: str
+    look: _Look
+    closer: _CloserLook | None
+
+    @property
+    def n_values(self) -> int:
+        return self.look.n_present if self.closer is None else self.closer.n_values
+
+    @property
+    def has_commas(self) -> bool:
+        return (
+            self.closer is not None
+            and self.closer.n_commas == self.closer.n_values > self.look.n_numbers
+        )
+
+    @property
+    def n_numbers(self) -> int:
+        return self.n_values if self.has_commas else self.look.n_numbers
+
+    @property
+    def n_dates(self) -> int:
+        return 0 if self.closer is None else self.closer.n_dates
+
+
+def _looked_at(table: Table, names: Sequence[str], is_positive: str) -> list[_Column]:
+    types = {name: table.types[table.names.index(name)] for name in names}
+    usable = [name for name in names if _is_usable(types[name])]
+    looks = dict(zip(usable, _asked(table, usable, _Look, _look_sql), strict=True))
+    unclear = [
+        name
+        for name, look in looks.items()
+        if look.n_numbers < look.n_present or look.n_distinct <= _FEW or look.has_leading_zero
+    ]
+
+    def closer_sql(table: Table, name: str) -> list[str]:
+        return _closer_sql(table, name, is_positive)
+
+    closer = dict(zip(unclear, _asked(table, unclear, _CloserLook, closer_sql), strict=True))
+    nothing = _Look(0, 0, 0, False, False, None, None)
+    return [
+        _Column(name, types[name], looks.get(name, nothing), closer.get(name)) for name in names
+    ]
+
+
+def _asked(
+    table: Table, names: Sequence[str], answer: Any, sql: Callable[[Table, str], list[str]]
+) -> list[Any]:
+    """Return an answer for each column, by one query over many of them."""
+    size = len(answer.__dataclass_fields__)
+    found: list[Any] = []
+    for start in range(0, len(names), PORTION):
+        asked = [sql(table, name) for name in names[start : start + PORTION]]
+        values = table.query(", ".join(text for texts in asked for text in texts))[0]
+        found += [answer(*values[i * size : (i + 1) * size]) for i in range(len(asked))]
+    return found
+
+
+def _look_sql(table: Table, name: str) -> list[str]:
+    """Return the aggregates of the first look, in the order of its fields."""
+    position = table.names.index(name)
+    cell, kind = f"c{position}", table.types[position]
+    number = number_sql(cell, kind)
+    finite = f"FILTER (WHERE isfinite({number}))"
+    zero = f"{cell}[1] = '0' AND {cell}[2] BETWEEN '0' AND '9'"
+    return [
+        f"count({cell})",
+        f"count(*) {finite}",
+        f"approx_count_distinct({cell})",
+        f"coalesce(bool_and(floor({number}) = {number}) {finite}, false)",
+        f"coalesce(bool_or({zero}), false)" if kind == "VARCHAR" else "false",
+        f"min({number}) {finite}",
+        f"max({number}) {finite}",
+    ]
+
+
+def _closer_sql(table: Table, name: str, is_positive: str) -> list[str]:
+    """Return the aggregates of the closer look, in the order of its fields."""
+    position = table.names.index(name)
+    cell, kind = f"c{position}", table.types[position]
+    text = f"CAST({cell} AS VARCHAR)"
+    missing = ", ".join(sql_text(word) for word in _MISSING)
+    date = date_sql(cell, kind) or "CAST(NULL AS TIMESTAMP)"
+    comma = f"regexp_full_match(trim({text}), '[+-]?[0-9]+(,[0-9]+)?')"
+    return [
+        f"count({cell}) FILTER (WHERE lower(trim({text})) NOT IN ({missing}))",
+        f"count({cell}) FILTER (WHERE {comma})",
+        f"count({date})",
+        f"count({date}) FILTER (WHERE hour({date}) > 0)",
+        f"coalesce(avg(length({text})), 0)",
+        f"coalesce(avg(length({text}) - length(replace({text}, ' ', ''))), 0)",
+        f"min({text}) FILTER (WHERE {is_positive})",
+        f"max({text}) FILTER (WHERE {is_positive})",
+        f"min({text}) FILTER (WHERE NOT ({is_positive}))",
+        f"max({text}) FILTER (WHERE NOT ({is_positive}))",
+    ]
+
+
+def number_sql(cell: str, kind: str, decimal_comma: bool = False) -> str:
+    """Return SQL for a cell as a number, NULL where it is none."""
+    if kind == "VARCHAR":
+        text = f"replace({cell}, ',', '.')" if decimal_comma else cell
+        return f"try_cast({text} AS DOUBLE)"
+    if _NUMBERS.fullmatch(kind) or kind == "BOOLEAN":
+        return f"CAST({cell} AS DOUBLE)"
+    return "CAST(NULL AS DOUBLE)"
+
+
+def date_sql(cell: str, kind: str) -> str | None:
+    """Return SQL for a cell as a moment, NULL where it is none; None where it never is."""
+    if kind == "VARCHAR":
+        # A short number may be read as a date; it is a number.
+        return f"CASE WHEN length({cell}) >= 8 THEN try_cast({cell} AS TIMESTAMP) END"
+    return f"CAST({cell} AS TIMESTAMP)" if _DATES.fullmatch(kind) else None
+
+
+def _is_usable(kind: str) -> bool:
+    return any(known.fullmatch(kind) for known in (_NUMBERS, _DATES, _CATEGORIES))
+
+
+def _kind(table: Table, column: _Column, keep: bool) -> tuple[str | None, str | None]:
+    """Return what a column is used as, None for not at all, and what to say about it."""
+    name, look, closer = column.name, column.look, column.closer
+    left_out = f"Column {name!r} was left out:"
+    otherwise = f"To use it all the same: --keep {_argument(name)}"
+    if not _is_usable(column.type):
+        return None, f"{left_out} it holds {column.type}, not numbers or text."
+    if column.n_values == 0:
+        return None, f"{left_out} every cell is empty."
+    if look.n_distinct <= 1 and look.n_present == table.n_rows:
+        return None, f"{left_out} every row has the same value."
+    if keep:
+        return _as_kind(column), None
+    if closer is not None and closer.copies_label:
+        return None, (
+            f"{left_out} it tells the label exactly, so it is a copy of it, or was filled in from "
+            f"it. {otherwise}"
+        )
+    kind = _as_kind(column)
+    if _is_identifier(table, column, kind):
+        return None, f"{left_out} no value occurs twice, as in an identifier. {otherwise}"
+    if kind == "category" and closer is not None and look.n_distinct > MAX_LEVELS:
+        if closer.length >= _LONG or closer.spaces >= _WORDS:
+            return None, (
+                f"{left_out} it looks like free text. To use its words: --text {_argument(name)}"
+            )
+        return kind, (
+            f"Column {name!r} has about {look.n_distinct} different values; the {MAX_LEVELS} most "
+            "frequent are used."
+        )
+    return kind, None
+
+
+def _as_kind(column: _Column) -> str:
+    if _NUMBERS.fullmatch(column.type):
+        return "number"
+    if _DATES.fullmatch(column.type):
+        return "date"
+    if column.type == "VARCHAR" and not column.look.has_leading_zero:
+        # Leading zeros belong to codes, such as those of places.
+        if column.n_numbers == column.n_values:
+            return "number"
+        if column.n_dates == column.n_values:
+            return "date"
+    return "category"
+
+
+def _is_identifier(table: Table, column: _Column, kind: str) -> bool:
+    """Return whether no value occurs twice, where that is more than chance."""
+    look, closer = column.look, column.closer
+    if kind == "date" or look.n_present < _MANY or look.n_distinct < 0.8 * look.n_present:
+        return False
+    if kind == "number":
+        counts_rows = (
+            look.low is not None
+            and look.high is not None
+            and look.high - look.low + 1 == look.n_present
+        )
+        if not look.is_whole or not (counts_rows or _ID_NAME.search(column.name)):
+            return False
+    elif closer is not None and (closer.length >= _LONG or closer.spaces >= 1):
+        return False
+    cell = f"c{table.names.index(column.name)}"
+    return bool(table.query(f"count(DISTINCT {cell}) = count({cell})")[0][0])
+
+
+def _argument(name: str) -> str:
+    """Return a name as it is typed after an option."""
+    return shlex.quote(name)

@@ -1,0 +1,66 @@
+"""Rows that repeat each other: known by heart by a model that saw the copy, or contradicting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankprune._label_check import Duplicates
+from rankprune.probabilities import Split
+
+Hashes = NDArray[np.uint64]
+
+
+def count_duplicates(
+    hashes: Hashes, is_positive: NDArray[np.bool_], splits: Sequence[Split]
+) -> Duplicates:
+    """Return how many rows repeat another, and for how many of them that matters."""
+    _, group = np.unique(hashes, return_inverse=True)
+    size = np.bincount(group)
+    repeated = size[group] > 1
+    positives = np.bincount(group, weights=is_positive)
+    contradicting = (positives > 0) & (positives < size)
+    fold_of = np.zeros(len(hashes))
+    for fold, (_, test) in enumerate(splits):
+        fold_of[test] = fold
+    first, last = np.full(len(size), np.inf), np.full(len(size), -np.inf)
+    np.minimum.at(first, group, fold_of)
+    np.maximum.at(last, group, fold_of)
+    return Duplicates(
+        int(repeated.sum()),
+        int((repeated & (first < last)[group]).sum()),
+        int((repeated & contradicting[group]).sum()),
+    )
+
+
+def hash_rows(X: Any) -> Hashes:
+    """Return a number for each row that is the same where all its features are."""
+    if sparse.issparse(X):
+        rows = sparse.csr_matrix(X, dtype=np.float64, copy=True)
+        rows.sum_duplicates()
+        ends = rows.indptr
+        return _hashed(
+            (rows.data[a:b].tobytes(), rows.indices[a:b].tobytes())
+            for a, b in pairwise(ends.tolist())
+        )
+    values = np.asarray(X)
+    if values.dtype.kind not in "biuf" or values.ndim == 1:
+        return _hashed(str(row) for row in values.tolist())
+    # Minus zero is zero.
+    numbers = values.reshape(len(values), -1).astype(np.float64) + 0.0
+    generator = np.random.default_rng(0)
+    total = np.zeros(len(numbers), dtype=np.uint64)
+    for column in range(numbers.shape[1]):
+        bits = np.ascontiguousarray(numbers[:, column]).view(np.uint64)
+        factor = np.uint64(2 * int(generator.integers(0, 2**63)) + 1)
+        total = (total ^ (bits * factor >> np.uint64(29)) ^ bits) * factor
+    return total
+
+
+def _hashed(values: Any) -> Hashes:
+    return np.asarray([hash(value) & (2**64 - 1) for value in values], dtype=np.uint64)

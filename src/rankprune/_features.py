@@ -1,0 +1,254 @@
+"""From the columns of a table to the numbers that models take.
+
+Nothing here looks at the labels: features are made once for all folds, and a new table gets the
+same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rankprune._column_plan import MAX_LEVELS, PORTION, Plan, date_sql, number_sql
+from rankprune.exceptions import TableError
+from rankprune.tables import Table, sql_text
+
+# Up to this many levels are counted for many columns at once.
+_FEW_LEVELS = 1000
+# More features than this, most of them of categories, are kept as a sparse matrix.
+_WIDE = 1000
+_DATE_PARTS = {
+    "days": "epoch({}) / 86400",
+    "month": "month({})",
+    "weekday": "isodow({})",
+    "hour": "hour({})",
+}
+_MAX_WORDS = 20_000
+
+
+@dataclass(frozen=True)
+class Number:
+    """One standardized number: a column's own, or a part of its date."""
+
+    column: str
+    part: str
+    shift: float
+    scale: float
+    fill: float
+    flagged: bool
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column's values that get a feature each; of two values the first alone."""
+
+    column: str
+    levels: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Return the number of features."""
+        return 1 if len(self.levels) == 2 else len(self.levels)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How a table becomes features; fitted once, for this table and later ones.
+
+    Attributes
+    ----------
+    numbers : tuple of Number
+    categories : tuple of Category
+    words : dict of str to TfidfVectorizer
+        By the column of texts.
+    n_embedded : int
+        Columns of embeddings that were given beside the table.
+    """
+
+    numbers: tuple[Number, ...]
+    categories: tuple[Category, ...]
+    words: dict[str, Any]
+    n_embedded: int = 0
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the columns that a table must have, each once."""
+        named = [number.column for number in self.numbers]
+        named += [category.column for category in self.categories]
+        return list(dict.fromkeys([*named, *self.words]))
+
+    @property
+    def width(self) -> int:
+        """Return the number of features, without those of texts and embeddings."""
+        flags = sum(number.flagged for number in self.numbers)
+        return len(self.numbers) + flags + sum(part.width for part in self.categories)
+
+    @property
+    def names(self) -> list[str]:
+        """Return what each of those features is, in their order."""
+        found = []
+        for number in self.numbers:
+            is_part = number.part in _DATE_PARTS
+            found.append(f"{number.column} ({number.part})" if is_part else number.column)
+            if number.flagged:
+                found.append(f"{number.column} (missing)")
+        for category in self.categories:
+            found += [f"{category.column} = {level}" for level in category.levels[: category.width]]
+        return found
+
+    def transform(self, table: Table, embeddings: NDArray[Any] | None = None) -> Any:
+        """Return the features of a table's rows: an array, or a sparse matrix where words are."""
+        for column in self.columns:
+            table.column(column, "The model's feature")
+        width = self.width + self.n_embedded
+        one_hot = sum(category.width for category in self.categories)
+        wide = width > _WIDE and one_hot > width / 2
+        if self.words or wide:
+            blocks = [*self._blocks(table), *self._word_blocks(table)]
+            if embeddings is not None:
+                blocks.append(sparse.csr_matrix(embeddings))
+            return sparse.hstack(blocks, format="csr", dtype=np.float64)
+        X = np.empty((table.n_rows, width))
+        position = 0
+        for block in self._blocks(table):
+            X[:, position : position + block.shape[1]] = (
+                block.toarray() if sparse.issparse(block) else block
+            )
+            position += block.shape[1]
+        if embeddings is not None:
+            X[:, position:] = embeddings
+        return X
+
+    def _blocks(self, table: Table) -> Iterator[Any]:
+        """Yield the features of one column after the other."""
+        asked = [_number_expression(table, number.column, number.part) for number in self.numbers]
+        for number, values in zip(self.numbers, table.fetch(asked), strict=True):
+            known = _known(values)
+            gaps = np.isnan(known)
+            known[gaps] = number.fill
+            columns = [(known - number.shift) / number.scale]
+            yield np.column_stack([*columns, gaps] if number.flagged else columns)
+        asked = [_level_expression(table, part) for part in self.categories]
+        for category, codes in zip(self.categories, table.fetch(asked), strict=True):
+            level = np.asarray(codes, dtype=np.intp)
+            used = (level > 0) & (level <= category.width)
+            rows = np.flatnonzero(used)
+            shape = (table.n_rows, category.width)
+            yield sparse.csr_matrix((np.ones(len(rows)), (rows, level[rows] - 1)), shape=shape)
+
+    def _word_blocks(self, table: Table) -> Iterator[Any]:
+        for column, vectorizer in self.words.items():
+            yield vectorizer.transform(_texts(table, column))
+
+
+def fit_encoder(table: Table, plan: Plan, n_embedded: int = 0) -> Encoder:
+    """Return how this table becomes features: means, spreads, levels and words."""
+    parts = [(name, "comma" if name in plan.decimal_comma else "value") for name in plan.numbers]
+    for name in plan.dates:
+        wanted = [part for part in _DATE_PARTS if part != "hour" or name in plan.with_hours]
+        parts += [(name, part) for part in wanted]
+    asked = [_number_expression(table, name, part) for name, part in parts]
+    flagged = set(plan.gaps)
+    numbers = []
+    for (name, part), values in zip(parts, table.fetch(asked), strict=True):
+        # A gap is said once, beside the first part of a date.
+        numbers.append(_fitted_number(name, part, _known(values), name in flagged))
+        flagged.discard(name)
+    words = {name: _fitted_words(table, name) for name in plan.texts}
+    return Encoder(tuple(numbers), tuple(_categories(table, plan.categories)), words, n_embedded)
+
+
+def _fitted_number(name: str, part: str, values: NDArray[np.float64], flagged: bool) -> Number:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return Number(name, part, 0.0, 1.0, 0.0, flagged)
+    # Divided first, since the square of a huge number is none.
+    size = float(np.abs(known).max()) or 1.0
+    scaled = known / size
+    spread = float(scaled.std())
+    scale = spread * size if spread > 1e-12 else 1.0
+    return Number(name, part, float(scaled.mean()) * size, scale, float(np.median(known)), flagged)
+
+
+def _categories(table: Table, names: Sequence[str]) -> Iterator[Category]:
+    cells = {name: f"coalesce(CAST(c{table.names.index(name)} AS VARCHAR), '')" for name in names}
+    for start in range(0, len(names), PORTION):
+        portion = names[start : start + PORTION]
+        counts = ", ".join(f"approx_count_distinct({cells[name]})" for name in portion)
+        sizes = dict(zip(portion, table.query(counts)[0], strict=True))
+        few = [name for name in portion if sizes[name] <= _FEW_LEVELS]
+        maps = table.query(", ".join(f"histogram({cells[name]})" for name in few))[0] if few else ()
+        counted = dict(zip(few, maps, strict=True))
+        for name in portion:
+            if name not in counted:
+                counted[name] = dict(
+                    table.query(
+                        f"{cells[name]} AS level, count(*) AS n",
+                        f"GROUP BY level ORDER BY n DESC, level LIMIT {MAX_LEVELS}",
+                    )
+                )
+            ordered = sorted(counted[name].items(), key=lambda item: (-item[1], item[0]))
+            levels = [level for level, count in ordered if count > 1][:MAX_LEVELS]
+            if levels:
+                yield Category(name, tuple(levels))
+
+
+def _fitted_words(table: Table, name: str) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = _texts(table, name)
+    rare = 1 if len(texts) < 100 else 2
+    try:
+        return TfidfVectorizer(
+            min_df=rare, max_features=_MAX_WORDS, ngram_range=(1, 2), sublinear_tf=True
+        ).fit(texts)
+    except ValueError as error:
+        raise TableError(
+            f"--text must name a column with words; {name!r} has none that occur in {rare} rows. "
+            "Leave it out."
+        ) from error
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    cell = f"c{table.column(name, '--text')}"
+    values = next(table.fetch([f"coalesce(CAST({cell} AS VARCHAR), '')"]))
+    return [str(value) for value in values]
+
+
+def _known(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a fetched column as numbers of our own, NaN where it has none."""
+    found = np.array(np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan))
+    found[~np.isfinite(found)] = np.nan
+    return found
+
+
+def _number_expression(table: Table, name: str, part: str) -> str:
+    position = table.names.index(name)
+    cell, kind = f"c{position}", table.types[position]
+    if part in _DATE_PARTS:
+        date = date_sql(cell, kind)
+        text = "CAST(NULL AS DOUBLE)" if date is None else _DATE_PARTS[part].format(date)
+        return f"CAST({text} AS DOUBLE)"
+    return number_sql(cell, kind, part == "comma")
+
+
+def _level_expression(table: Table, category: Category) -> str:
+    cell = f"coalesce(CAST(c{table.names.index(category.column)} AS VARCHAR), '')"
+    levels = ", ".join(sql_text(level) for level in category.levels)
+    return f"coalesce(list_position([{levels}], {cell}), 0)"
+
+
+def row_hashes(table: Table, columns: Sequence[str]) -> NDArray[np.uint64]:
+    """Return a number for each row that is the same where all these cells are the same."""
+    total = np.zeros(table.n_rows, dtype=np.uint64)
+    for start in range(0, len(columns), PORTION):
+        part = columns[start : start + PORTION]
+        cells = ", ".join(f"c{table.names.index(name)}" for name in part)
+        (found,) = table.fetch([f"hash({start}, {cells})"])
+        total ^= np.asarray(found, dtype=np.uint64)
+    return total

@@ -1,0 +1,493 @@
+"""The record of one check: what was asked, what was found, and the scores of every row.
+
+A run directory holds it as ``result.json`` and ``scores.parquet``; report and review read that,
+and compute nothing again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune._files import whole_file, write_whole
+from rankprune._plain import from_plain, to_plain
+from rankprune.core import ConfidentCounts, NoiseRateIntervals, NoiseRates, Verdict
+from rankprune.diagnostics import Calibration, SeparabilityCurve
+from rankprune.exceptions import TableError
+from rankprune.tables import sql_text
+
+SCHEMA = 1
+RESULT, SCORES, REPORT = "result.json", "scores.parquet", "report.html"
+# The rates that stand at the top of result.json, where scripts look for them.
+_TOP = (
+    "positive_noise_rate",
+    "negative_noise_rate",
+    "positive_label_error_rate",
+    "negative_label_error_rate",
+    "observed_prevalence",
+    "estimated_prevalence",
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the rows came from.
+
+    Attributes
+    ----------
+    name : str
+        What to call it: a file's name, ``stdin``, ``data frame`` or ``arrays``.
+    path : str or None
+        Of the file.
+    sha256 : str or None
+        Of the file's bytes.
+    n_rows, n_columns : int
+    """
+
+    name: str
+    path: str | None
+    sha256: str | None
+    n_rows: int
+    n_columns: int
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Rows by their probability, in bins of equal width from 0 to 1, for each given label."""
+
+    positive: NDArray[np.float64]
+    negative: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Confident:
+    """The paper's four confident sets and the thresholds that bound them."""
+
+    positive_threshold: float
+    negative_threshold: float
+    counts: ConfidentCounts
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Rows that another row repeats in every feature.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_straddling : int
+        Those with a copy in another fold, which a model may know by heart.
+    n_contradicting : int
+        Those with a copy that carries the other label: one of the two is wrong.
+    """
+
+    n_rows: int
+    n_straddling: int
+    n_contradicting: int
+
+
+@dataclass(frozen=True)
+class Subgroup:
+    """Suspects among the rows that share a value.
+
+    Attributes
+    ----------
+    column, value : str
+    n_rows, n_suspects : int
+    stands_out : bool
+        Whether its share of suspects differs from that of all rows by more than chance.
+    """
+
+    column: str
+    value: str
+    n_rows: int
+    n_suspects: int
+    stands_out: bool
+
+
+@dataclass(frozen=True)
+class SuspectRow:
+    """A row whose label is likely wrong, as it is shown to people.
+
+    Attributes
+    ----------
+    row : int
+        Its number in the table, from 1.
+    id : str or None
+    label : str
+        As given.
+    probability : float
+        Of the positive label, by models that did not see the row.
+    reason : str
+    cells : tuple of str or None
+        Some of its cells, cut where they are long.
+    """
+
+    row: int
+    id: str | None
+    label: str
+    probability: float
+    reason: str
+    cells: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """Errors on trusted labels of a plain fit and of Rank Pruning, each out of fold.
+
+    Attributes
+    ----------
+    n_rows : int
+        Trusted rows that were judged.
+    before, after : float
+        Share of them that each model gets wrong.
+    low, high : float
+        95 % interval of the difference after - before.
+    """
+
+    n_rows: int
+    before: float
+    after: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What was found for every row with a label, in the order of the table.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Positions in the table, from 0; rows without a label are left out.
+    is_positive : ndarray of bool
+        Given labels.
+    probability : ndarray of float
+        Out-of-fold probability of the positive label.
+    suspect : ndarray of bool
+        Whether the label is likely wrong.
+    rank : ndarray of int
+        1 for the most suspicious row, 0 for rows that are not suspect.
+    weight : ndarray of float
+        For a fit to the rows that are kept; 0 for suspects.
+    ids : ndarray of str or None
+        What the rows are called, where a column of that was named.
+    """
+
+    rows: NDArray[np.intp]
+    is_positive: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+    suspect: NDArray[np.bool_]
+    rank: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    ids: NDArray[np.object_] | None = None
+
+
+@dataclass(frozen=True)
+class LabelCheck:
+    """What is wrong with the labels of a table: how many, which, and how sure that is.
+
+    Made by `check_labels` and `check_table`, saved to and loaded from a run directory.
+
+    Attributes
+    ----------
+    positive, negative : str
+        What the two labels are called.
+    verdict : Verdict
+        Clean, noise found, or cannot tell, with the reasons.
+    noise_rates : NoiseRates
+        Those that the suspects follow from; without noise where the verdict is clean.
+    estimated_rates : NoiseRates
+        As estimated, whatever the verdict.
+    intervals : NoiseRateIntervals
+        Around the estimate.
+    separability, calibration, histogram, confident
+        What the report draws.
+    positive_cutoff, negative_cutoff : float or None
+        Probabilities at which suspects begin.
+    out_of_fold : bool
+        Whether the probabilities were computed here, by models that did not see the row; False
+        where they were given.
+    n_groups : int or None
+        Groups that no fold splits.
+    duplicates : Duplicates or None
+        None where no features were looked at.
+    subgroups : tuple of Subgroup
+    suspects : tuple of SuspectRow
+        The most suspicious first, some hundreds at most.
+    columns : tuple of str
+        Of the cells of suspects.
+    before_after : BeforeAfter or None
+        Where rows were trusted.
+    notes, warnings : tuple of str
+        What was decided about the columns, and what to beware of.
+    source : Source
+    settings : dict
+        What was asked for, enough to do it again.
+    versions : dict of str to str
+    scores : Scores
+    """
+
+    positive: str
+    negative: str
+    verdict: Verdict
+    noise_rates: NoiseRates
+    estimated_rates: NoiseRates
+    intervals: NoiseRateIntervals
+    separability: SeparabilityCurve
+    calibration: Calibration
+    histogram: Histogram
+    confident: Confident
+    positive_cutoff: float | None
+    negative_cutoff: float | None
+    out_of_fold: bool
+    n_groups: int | None
+    duplicates: Duplicates | None
+    subgroups: tuple[Subgroup, ...]
+    suspects: tuple[SuspectRow, ...]
+    columns: tuple[str, ...]
+    before_after: BeforeAfter | None
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    source: Source
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    scores: Scores
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows with a label."""
+        return len(self.scores.rows)
+
+    @property
+    def n_suspects(self) -> int:
+        """Return the number of labels that are likely wrong."""
+        return int(np.count_nonzero(self.scores.suspect))
+
+    @property
+    def wrong_share(self) -> float:
+        """Return the share of labels that are wrong, by the rates that the suspects follow from."""
+        return wrong_share(self.noise_rates)
+
+    def suspect_rows(self) -> NDArray[np.intp]:
+        """Return the positions of all suspects in the table, the most suspicious first."""
+        ranked = np.flatnonzero(self.scores.rank)
+        return self.scores.rows[ranked[np.argsort(self.scores.rank[ranked])]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the scores of the rows, as values that JSON can hold."""
+        rates = {name: getattr(self.noise_rates, name) for name in _TOP}
+        top = {
+            "schema": SCHEMA,
+            "verdict_level": self.verdict.level,
+            **rates,
+            "wrong_share": self.wrong_share,
+            "n_rows": self.n_rows,
+            "n_suspects": self.n_suspects,
+        }
+        rest = {field.name: getattr(self, field.name) for field in fields(self)}
+        del rest["scores"]
+        return {**top, **to_plain(rest)}
+
+    def __str__(self) -> str:
+        return "\n".join(summary_lines(self))
+
+    def save(self, folder: Any, *, force: bool = False) -> Path:
+        """Write the run directory: ``scores.parquet``, then ``result.json``.
+
+        Parameters
+        ----------
+        folder : path
+            Made where it does not exist.
+        force : bool, default=False
+            Replace an earlier run there.
+        """
+        place = Path(folder)
+        refuse_existing(place, force)
+        place.mkdir(parents=True, exist_ok=True)
+        with whole_file(place / SCORES) as part:
+            _write_scores(part, self)
+            written = _sha256(part)
+        # Last, so that a run cut short is noticed: it names the scores that belong to it.
+        result = {**self.to_dict(), "scores_sha256": written}
+        text = json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        write_whole(place / RESULT, text.encode())
+        return place
+
+    @classmethod
+    def load(cls, folder: Any) -> LabelCheck:
+        """Return the check that was saved to a run directory."""
+        folder = Path(folder)
+        path = folder / RESULT
+        if not path.is_file():
+            raise TableError(
+                f"RUN must be a run directory, but {folder} holds no {RESULT}. Run: rankprune "
+                "check TABLE --label COLUMN"
+            )
+        try:
+            result = json.loads(path.read_text(encoding="utf-8"))
+            schema = result["schema"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise TableError(f"{path} is not a result of rankprune. Check again.") from error
+        if schema != SCHEMA:
+            raise TableError(
+                f"{path} has schema {schema}, and this version reads {SCHEMA}. Check again with "
+                "this version, or use the one that wrote it."
+            )
+        scores = folder / SCORES
+        if not scores.is_file() or _sha256(scores) != result["scores_sha256"]:
+            raise TableError(
+                f"{scores} does not belong to {path}: the run was cut short, or a file was "
+                "changed. Check again with --force."
+            )
+        with_ids = result["settings"].get("id") is not None
+        return from_plain(cls, {**result, "scores": _read_scores(scores, with_ids)})
+
+
+def wrong_share(rates: NoiseRates) -> float:
+    """Return the share of all labels that are wrong."""
+    observed = rates.observed_prevalence
+    return (
+        observed * rates.positive_label_error_rate
+        + (1 - observed) * rates.negative_label_error_rate
+    )
+
+
+def headline(check: LabelCheck) -> str:
+    """Return the verdict as one sentence for people who do not know the method."""
+    level, rates = check.verdict.level, check.noise_rates
+    if level == "clean":
+        return "Your labels look clean: what is wrong with them, if anything, is too little to see."
+    if level == "cannot tell":
+        return (
+            "It cannot be told from this data whether labels are wrong: a better model, or people "
+            "who look at a random sample of rows, would decide it."
+        )
+    return (
+        f"About {_about(wrong_share(rates))} of your labels are wrong: "
+        f"{_about(rates.positive_label_error_rate)} of those that say {check.positive!r} and "
+        f"{_about(rates.negative_label_error_rate)} of those that say {check.negative!r}."
+    )
+
+
+def _about(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"
+
+
+def summary_lines(check: LabelCheck) -> list[str]:
+    """Return the answer in a few lines of text."""
+    found = check.intervals
+    names = (
+        (f"labels {check.positive!r} that are wrong", found.positive_label_error_rate),
+        (f"labels {check.negative!r} that are wrong", found.negative_label_error_rate),
+        (f"true {check.positive!r} labeled {check.negative!r}", found.positive_noise_rate),
+        (f"true {check.negative!r} labeled {check.positive!r}", found.negative_noise_rate),
+    )
+    width = max(len(name) for name, _ in names)
+    lines = [headline(check), ""]
+    lines += [f"  {name:<{width}}  {interval}" for name, interval in names]
+    lines += ["", f"{check.n_suspects} of {check.n_rows} rows are suspects."]
+    lines += [f"- {reason}" for reason in check.verdict.reasons]
+    return lines
+
+
+def reason_for(label: str, sure: float, out_of_fold: bool) -> str:
+    """Return why a row is a suspect, from its label and the probability of that label."""
+    return f"labeled {label}, but {_who(out_of_fold)} give that only {100 * sure:.1f} %"
+
+
+def _reason_sql(label: str, sure: str, out_of_fold: bool) -> str:
+    """Return the SQL that says the same of every row."""
+    middle = sql_text(f", but {_who(out_of_fold)} give that only ")
+    return f"'labeled ' || {label} || {middle} || printf('%.1f %%', 100 * ({sure}))"
+
+
+def _who(out_of_fold: bool) -> str:
+    return "models that did not see the row" if out_of_fold else "the given probabilities"
+
+
+def refuse_existing(folder: Path, force: bool) -> None:
+    """Raise an error where a run would be replaced without having been asked to."""
+    if folder.exists() and not folder.is_dir():
+        raise TableError(f"{folder} is a file. Choose another place with -o.")
+    held = folder.is_dir() and any(folder.iterdir())
+    if held and not (folder / RESULT).exists() and not _only_parts(folder):
+        raise TableError(
+            f"{folder} holds files that are no run of rankprune. Choose another place with -o."
+        )
+    if (folder / RESULT).exists() and not force:
+        raise TableError(f"{folder} holds an earlier run. Replace it with --force, or choose -o.")
+
+
+def _only_parts(folder: Path) -> bool:
+    """Return whether a run that was cut short is all there is."""
+    names = {path.name for path in folder.iterdir()}
+    return all(name in (SCORES, REPORT) or name.endswith(".part") for name in names)
+
+
+def _write_scores(path: Path, check: LabelCheck) -> None:
+    """Write one row for each row of the table; those without a label have no score."""
+    scores, n_rows = check.scores, check.source.n_rows
+    with _connected() as connection:
+        columns: dict[str, Any] = {
+            "row": scores.rows + 1,
+            "is_positive": scores.is_positive,
+            "probability": scores.probability,
+            "suspect": scores.suspect,
+            "rank": scores.rank,
+            "weight": scores.weight,
+        }
+        if scores.ids is not None:
+            columns["id"] = scores.ids
+        connection.register("scores", columns)
+        positive, negative = sql_text(check.positive), sql_text(check.negative)
+        label = f"CASE WHEN is_positive THEN {positive} ELSE {negative} END"
+        sure = "CASE WHEN is_positive THEN probability ELSE 1 - probability END"
+        reason = _reason_sql(f"({label})", sure, check.out_of_fold)
+        if n_rows == len(scores.rows):
+            source = "scores"
+        else:
+            # Every row of the table has one here, so that the two can be read side by side.
+            source = (
+                f"(SELECT number AS row, * EXCLUDE (number, row) FROM range(1, {n_rows + 1}) "
+                "t(number) LEFT JOIN scores ON number = row ORDER BY number)"
+            )
+        connection.execute(
+            f"COPY (SELECT row, {'CAST(row AS VARCHAR) AS id' if scores.ids is None else 'id'}, "
+            f"CASE WHEN is_positive IS NOT NULL THEN {label} END AS label, is_positive, "
+            "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
+            f"CASE WHEN suspect THEN {reason} END AS reason, "
+            "NOT coalesce(suspect, false) AS kept, weight "
+            f"FROM {source}) TO {sql_text(path)} (FORMAT parquet)"
+        )
+
+
+def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:
+    with _connected() as connection:
+        found = connection.execute(
+            "SELECT row - 1 AS rows, is_positive, probability, suspect, coalesce(rank, 0) AS rank, "
+            f"weight{', id AS ids' if with_ids else ''} FROM read_parquet({sql_text(path)}) "
+            "WHERE is_positive IS NOT NULL ORDER BY row"
+        ).fetchnumpy()
+    return {"ids": None, **{name: np.ma.getdata(values) for name, values in found.items()}}
+
+
+def _connected() -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError(
+            "Run directories need DuckDB, which is not installed. Install rankprune[cli]."
+        ) from error
+    return duckdb.connect()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

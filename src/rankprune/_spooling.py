@@ -1,0 +1,177 @@
+"""The input of a table, read once: hashed, checked to be text, and put where DuckDB can read it."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rankprune.exceptions import TableError
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """A file as DuckDB can read it: UTF-8, not compressed, by a name without special signs."""
+
+    place: Path
+    format: str
+    sha256: str
+
+
+class _Hashed(io.RawIOBase):
+    """A stream that remembers what was read of it, as a hash."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.hash = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        self.hash.update(data)
+        return len(data)
+
+
+def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> Spooled:
+    """Read the input once: hash it, refuse what is no text, and copy it where it must be."""
+    with _opened(path) as stream:
+        hashed = _Hashed(stream)
+        raw: Any = io.BufferedReader(hashed, _CHUNK)
+        head = raw.peek(4)
+        if head[:2] == b"\x1f\x8b":
+            raw = io.BufferedReader(gzip.GzipFile(fileobj=raw), _CHUNK)
+            try:
+                head = raw.peek(4)
+            except (EOFError, gzip.BadGzipFile) as error:
+                raise _broken_gzip(name, error) from error
+        if not head:
+            raise TableError(f"{name} is empty. Pass a table with a header and rows.")
+        kind = _format(name, head)
+        if encoding is None and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            encoding = "utf-16"
+        place = folder / f"table.{kind}"
+        is_plain = path is not None and isinstance(raw.raw, _Hashed)
+        must_copy = not is_plain or (kind != "parquet" and not _is_utf8(encoding))
+        with place.open("wb") if must_copy else io.BytesIO() as copy:
+            sink = copy if must_copy else None
+            try:
+                if kind == "parquet":
+                    _pass_bytes(raw, sink)
+                else:
+                    _pass_text(raw, sink, encoding, name)
+            except (EOFError, gzip.BadGzipFile) as error:
+                raise _broken_gzip(name, error) from error
+        if not must_copy and path is not None:
+            _link(path, place)
+        return Spooled(place, kind, hashed.hash.hexdigest())
+
+
+def _pass_bytes(raw: BinaryIO, sink: BinaryIO | None) -> None:
+    while chunk := raw.read(_CHUNK):
+        if sink is not None:
+            sink.write(chunk)
+
+
+def _pass_text(raw: BinaryIO, sink: BinaryIO | None, encoding: str | None, name: str) -> None:
+    decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
+    before = 0
+    while True:
+        chunk = raw.read(_CHUNK)
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            offset = before - (len(error.object) - len(chunk)) + error.start
+            raise TableError(
+                f"{name} must be {(encoding or 'utf-8').upper()} text; byte {offset} "
+                f"(0x{error.object[error.start]:02x}) is none. Pass its encoding, such as "
+                "--encoding latin-1."
+            ) from error
+        before += len(chunk)
+        if "\0" in text:
+            raise TableError(
+                f"{name} must be text; it has a NUL byte (\\x00) near byte "
+                f"{before - len(chunk) + text.index(chr(0))}. Check how it was written; a UTF-16 "
+                "file needs --encoding utf-16."
+            )
+        if not chunk:
+            return
+        if sink is not None:
+            sink.write(text.encode())
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[BinaryIO]:
+    if path is None:
+        yield sys.stdin.buffer
+        return
+    with path.open("rb") as stream:
+        yield stream
+
+
+def existing(path: Path) -> Path:
+    if path.is_dir():
+        raise TableError(f"{path} is a folder. Pass a file.")
+    if not path.exists():
+        near = [] if not path.parent.is_dir() else os.listdir(path.parent)
+        found = difflib.get_close_matches(path.name, near, n=1)
+        advice = f"Did you mean {str(path.with_name(found[0]))!r}?" if found else "Check its path."
+        raise TableError(f"{path} does not exist. {advice}")
+    return path
+
+
+def _link(path: Path, place: Path) -> None:
+    try:
+        place.symlink_to(path.resolve())
+    except OSError:  # a file system without links
+        shutil.copyfile(path, place)
+
+
+def _format(name: str, head: bytes) -> str:
+    if head[:4] == b"PAR1":
+        return "parquet"
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
+    known = FORMATS.get(suffixes[-1]) if suffixes else None
+    return known or ("jsonl" if head.lstrip()[:1] == b"{" else "csv")
+
+
+def _is_utf8(encoding: str | None) -> bool:
+    return encoding is None or codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+
+
+def refuse_unknown_encoding(encoding: str) -> None:
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise TableError(
+            f"encoding must be one that Python knows, got {encoding!r}. Try latin-1, cp1252 or "
+            "utf-16."
+        ) from error
+
+
+def _broken_gzip(name: str, error: Exception) -> TableError:
+    return TableError(f"{name} is not a whole gzip file: {error}. Fetch or pack it again.")

@@ -1,0 +1,249 @@
+"""What is taken from a table to learn from: labels, features, groups, probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune._column_plan import Plan, plan_columns
+from rankprune._features import Encoder, fit_encoder
+from rankprune.exceptions import TableError
+from rankprune.tables import Table, sql_text
+
+# Pairs of which the second is positive by common use.
+_OBVIOUS = {
+    ("0", "1"),
+    ("-1", "1"),
+    ("0.0", "1.0"),
+    ("false", "true"),
+    ("f", "t"),
+    ("no", "yes"),
+    ("n", "y"),
+    ("neg", "pos"),
+    ("negative", "positive"),
+    ("-", "+"),
+    ("off", "on"),
+    ("ham", "spam"),
+    ("bad", "good"),
+    ("control", "case"),
+    ("benign", "malignant"),
+    ("legit", "fraud"),
+    ("unlabeled", "labeled"),
+}
+# Values of a label that are looked at.
+_MAX_VALUES = 20
+# Cells that mean "no label" where two other values are left.
+_NO_LABEL = ("", "na", "n/a", "nan", "null", "none", "?")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a table.
+
+    Attributes
+    ----------
+    positive, negative : str
+        The two values, as text.
+    rows : ndarray of int
+        Positions of the rows that have a label.
+    is_positive : ndarray of bool
+        Of those rows.
+    is_positive_sql : str
+        The same as a condition on the table's columns.
+    notes : tuple of str
+        What was decided about them.
+    """
+
+    positive: str
+    negative: str
+    rows: NDArray[np.intp]
+    is_positive: NDArray[np.bool_]
+    is_positive_sql: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of the rows that have a label, and how they came about."""
+
+    X: Any
+    encoder: Encoder
+    plan: Plan
+
+
+def read_labels(table: Table, column: str, positive: str | None, drop_unlabeled: bool) -> Labels:
+    """Return the labels in a column, after refusing what cannot be learned from."""
+    cell = f"CAST(c{table.column(column, '--label')} AS VARCHAR)"
+    counted = table.query(
+        f"{cell} AS v, count(*) AS n", f"GROUP BY v ORDER BY n DESC, v LIMIT {_MAX_VALUES}"
+    )
+    counts = dict(counted)
+    missing = [value for value in counts if value is None or value.strip() == ""]
+    values = [value for value in counts if value not in missing]
+    if len(values) > 2:
+        unknown = [value for value in values if value.strip().lower() in _NO_LABEL]
+        if len(values) - len(unknown) == 2:
+            missing += unknown
+            values = [value for value in values if value not in unknown]
+    _refuse_other_than_two(column, values, counts)
+    n_missing = sum(counts[value] for value in missing)
+    notes = []
+    if n_missing and not drop_unlabeled:
+        raise TableError(
+            f"--label must be filled in for every row; {n_missing} of {table.n_rows} rows have no "
+            f"{column!r}. Fill them in, or leave those rows out with --drop-unlabeled."
+        )
+    if n_missing:
+        notes.append(f"{n_missing} rows without a label were left out.")
+    chosen, note = _positive(values, positive, column)
+    if note is not None:
+        notes.append(note)
+    (other,) = (value for value in values if value != chosen)
+    is_positive_sql = f"coalesce({cell} = {sql_text(chosen)}, false)"
+    codes = f"CASE {cell} WHEN {sql_text(chosen)} THEN 1 WHEN {sql_text(other)} THEN 0 ELSE -1 END"
+    (found,) = table.fetch([f"CAST({codes} AS TINYINT)"])
+    code = np.asarray(found)
+    rows = np.flatnonzero(code >= 0)
+    return Labels(chosen, other, rows, code[rows] == 1, is_positive_sql, tuple(notes))
+
+
+def _refuse_other_than_two(column: str, values: list[str], counts: dict[Any, int]) -> None:
+    if len(values) == 2:
+        return
+    shown = ", ".join(f"{value[:40]!r} ({counts[value]} rows)" for value in values[:5])
+    if not values:
+        raise TableError(f"--label must have two values; {column!r} is empty in every row.")
+    if len(values) == 1:
+        raise TableError(
+            f"--label must have two values; {column!r} has one: {shown}. Labels of one kind cannot "
+            "be checked against each other."
+        )
+    more = "" if len(values) <= 5 else " and more"
+    number = f"{_MAX_VALUES} or more" if len(counts) == _MAX_VALUES else str(len(values))
+    raise TableError(
+        f"--label must have two values; {column!r} has {number}: {shown}{more}. Check one value "
+        "against the rest: make a column that says whether it is that value."
+    )
+
+
+def _positive(values: list[str], asked: str | None, column: str) -> tuple[str, str | None]:
+    """Return the positive value, and a note where it was not obvious."""
+    if asked is not None:
+        if asked not in values:
+            raise TableError(
+                f"--positive must be a value of {column!r}, that is {values[0]!r} or "
+                f"{values[1]!r}; got {asked!r}."
+            )
+        return asked, None
+    by_fold = {value.strip().lower(): value for value in values}
+    for pair in _OBVIOUS:
+        if set(by_fold) == set(pair):
+            return by_fold[pair[1]], None
+    chosen = max(values)
+    (other,) = (value for value in values if value != chosen)
+    return chosen, (
+        f"{chosen!r} is taken for the positive label, as the larger of the two. For the other: "
+        f"--positive {other!r}"
+    )
+
+
+def read_features(
+    table: Table,
+    labels: Labels,
+    *,
+    apart: Sequence[str],
+    drop: Sequence[str],
+    keep: Sequence[str],
+    text: Sequence[str],
+    embeddings: NDArray[np.float64] | None,
+) -> Features:
+    """Return the features of the rows that have a label."""
+    plan = plan_columns(table, labels.is_positive_sql, apart=apart, drop=drop, keep=keep, text=text)
+    if not plan.columns and embeddings is None:
+        raise TableError(
+            f"{table.name} must have columns to learn from beside the label; none is left. "
+            + " ".join(plan.notes)
+        )
+    encoder = fit_encoder(table, plan, 0 if embeddings is None else embeddings.shape[1])
+    X = encoder.transform(table, embeddings)
+    return Features(X if len(labels.rows) == table.n_rows else X[labels.rows], encoder, plan)
+
+
+def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the numbers given beside a table, one row each."""
+    if embeddings is None:
+        return None
+    if isinstance(embeddings, str | Path):
+        try:
+            embeddings = np.load(embeddings, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise TableError(
+                f"--embeddings must be an npy file of numbers; {embeddings} is none. Write it with "
+                "numpy.save."
+            ) from error
+    vectors = np.asarray(embeddings, dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != n_rows:
+        raise TableError(
+            f"--embeddings must hold one row of numbers for each of the {n_rows} rows of the "
+            f"table, got an array of shape {vectors.shape}. Check that both have the same order."
+        )
+    if not np.isfinite(vectors).all():
+        raise TableError("--embeddings must be finite; some are NaN or infinite. Replace them.")
+    return vectors
+
+
+def read_texts(table: Table, column: str, option: str, rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Return a column's cells as text, for names of rows and groups; an empty one is an error."""
+    position = table.column(column, option)
+    (found,) = table.fetch([f"CAST(c{position} AS VARCHAR)"])
+    values = np.ma.asarray(found)[rows]
+    mask = np.ma.getmaskarray(values)
+    if mask.any():
+        raise TableError(
+            f"{option} must be filled in for every row; row {int(rows[mask.argmax()]) + 1} has no "
+            f"{column!r}. Fill it in, or leave the option out."
+        )
+    return np.asarray(np.ma.getdata(values), dtype=object)
+
+
+def read_probabilities(table: Table, column: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return a column of probabilities."""
+    position = table.column(column, "--probabilities")
+    (found,) = table.fetch([f"try_cast(c{position} AS DOUBLE)"])
+    values = np.ma.filled(np.ma.asarray(found, dtype=np.float64)[rows], np.nan)
+    wrong = ~((values >= 0) & (values <= 1))
+    if wrong.any():
+        row = int(rows[wrong.argmax()])
+        (cell,) = table.cells(np.asarray([row]), [position])[0]
+        raise TableError(
+            f"--probabilities must lie in [0, 1] in every row; row {row + 1} of {column!r} holds "
+            f"{cell!r}. Pass the probability of the positive label, out of fold."
+        )
+    return np.asarray(values)
+
+
+def read_flags(table: Table, column: str, option: str, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return a column of yes and no; an empty cell is a no."""
+    position = table.column(column, option)
+    text = f"lower(trim(CAST(c{position} AS VARCHAR)))"
+    yes, no = "('1', '1.0', 'true', 't', 'yes', 'y')", "('0', '0.0', 'false', 'f', 'no', 'n', '')"
+    (found,) = table.fetch(
+        [
+            f"CAST(CASE WHEN {text} IN {yes} THEN 1 WHEN {text} IN {no} THEN 0 "
+            f"WHEN c{position} IS NULL THEN 0 ELSE 2 END AS TINYINT)"
+        ]
+    )
+    values = np.asarray(found)[rows]
+    if (values == 2).any():
+        row = int(rows[(values == 2).argmax()])
+        (cell,) = table.cells(np.asarray([row]), [position])[0]
+        raise TableError(
+            f"{option} must say yes or no (1 or 0, true or false); row {row + 1} of {column!r} "
+            f"holds {cell!r}."
+        )
+    return np.asarray(values == 1)

@@ -1,0 +1,483 @@
+"""From rows and labels to an answer: how many labels are wrong, which, and how sure that is."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from rankprune._before_after import judge_on_trusted
+from rankprune._column_plan import Plan
+from rankprune._duplicates import Hashes, count_duplicates, hash_rows
+from rankprune._features import Category, row_hashes
+from rankprune._label_check import (
+    Confident,
+    Histogram,
+    LabelCheck,
+    Scores,
+    Source,
+    Subgroup,
+    SuspectRow,
+    reason_for,
+)
+from rankprune._models import find_model, model_name
+from rankprune._table_rows import (
+    Features,
+    read_embeddings,
+    read_features,
+    read_flags,
+    read_labels,
+    read_probabilities,
+    read_texts,
+)
+from rankprune.classifier import Examined, RankPruningClassifier
+from rankprune.core import prune_labels, rank_suspects
+from rankprune.core._confident_counts import confident_counts
+from rankprune.core._informative import auc
+from rankprune.core._inputs import Inputs, validate_labels
+from rankprune.core._intervals import row_intervals
+from rankprune.core._registry import DEFAULT_ESTIMATOR
+from rankprune.core._verdict import judge
+from rankprune.diagnostics import calibration, separability_curve
+from rankprune.tables import Table, open_table
+
+_log = logging.getLogger("rankprune")
+
+# Columns that are no features, by the option that names them.
+SPECIAL = ("id", "group", "probabilities", "trusted")
+_N_RESAMPLES = 200
+N_BINS = 50
+# Suspects whose cells are kept for people to look at, columns of them, and signs of a cell.
+MAX_SHOWN, _MAX_COLUMNS, MAX_CELL = 500, 40, 500
+# Categories by which suspects are counted: of so many values, and so many of them.
+_MAX_GROUPS, _MAX_GROUPED = 12, 8
+# A share of suspects that differs by more standard errors than this stands out.
+_Z_STANDS_OUT = 4.0
+# A feature that orders the labels this well by itself may have been filled in from them.
+_LEAK_AUC, _LEAK_CELLS = 0.995, 20_000_000
+_PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
+
+
+@dataclass(frozen=True)
+class How:
+    """What is done with rows and labels, whatever they were read from."""
+
+    estimator: Any = None
+    scorer: Any = "committee"
+    noise_estimator: Any = DEFAULT_ESTIMATOR
+    rounds: int = 1
+    cv: Any = 3
+    n_jobs: int | None = None
+    random_state: int = 0
+
+    def classifier(self) -> RankPruningClassifier:
+        """Return the classifier whose steps are taken."""
+        return RankPruningClassifier(
+            self.estimator,
+            scorer=self.scorer,
+            noise_estimator=self.noise_estimator,
+            rounds=self.rounds,
+            cv=self.cv,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+
+
+def check_labels(
+    X: Any,
+    y: ArrayLike,
+    estimator: Any = None,
+    *,
+    scorer: Any = "committee",
+    pos_label: Any = None,
+    groups: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    trusted: ArrayLike | None = None,
+    noise_estimator: Any = DEFAULT_ESTIMATOR,
+    rounds: int = 1,
+    cv: Any = 3,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> LabelCheck:
+    """Return how many labels are wrong in each class, which ones, and how sure that is.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
+        Anything the estimator takes; None where probabilities are given.
+    y : array-like of shape (n_rows,)
+        Given labels, of any two values.
+    estimator : classifier, default=None
+        Logistic regression by default.
+    scorer : classifier, "committee" or None, default="committee"
+        Who scores the rows: the committee (estimator, forest and boosting) costs three times the
+        fits of the folds, and takes overlap for noise far less often. None is the estimator alone.
+    pos_label : default=None
+        The positive label; the larger of the two values by default.
+    groups, probabilities, trusted
+        As in `RankPruningClassifier.fit`. Where rows are trusted, the plain fit and Rank Pruning
+        are compared on them.
+    noise_estimator, rounds, cv, n_jobs, random_state
+        As in `RankPruningClassifier`.
+
+    Returns
+    -------
+    LabelCheck
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from rankprune import check_labels, flip_labels
+    >>> X, truth = make_classification(1000, class_sep=3, random_state=0)
+    >>> y = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
+    >>> check = check_labels(X, y, scorer=None)
+    >>> check.verdict.level, round(check.wrong_share, 2)
+    ('noise found', 0.15)
+    >>> float((y != truth)[check.suspect_rows()[:100]].mean())
+    1.0
+    """
+    labels = validate_labels(y, pos_label=pos_label, name="y")
+    how = How(estimator, scorer, noise_estimator, rounds, cv, n_jobs, random_state)
+    n_rows = len(labels.is_positive)
+    if X is None and probabilities is None:
+        raise ValueError("X must hold the features, got None. Pass it, or probabilities.")
+    other = labels.classes[labels.classes != labels.pos_label][0]
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    n_columns = int(shape[1]) if len(shape) > 1 else 1
+    check = _check(
+        np.zeros((n_rows, 0)) if X is None else X,
+        labels.is_positive,
+        (str(labels.pos_label), str(other)),
+        how,
+        groups=groups,
+        probabilities=probabilities,
+        trusted=trusted,
+        hashes=None if X is None else hash_rows(X),
+        source=Source("arrays", None, None, n_rows, n_columns),
+    )
+    return replace(check, suspects=_shown(check, [()] * min(check.n_suspects, MAX_SHOWN)))
+
+
+def check_table(
+    table: Any,
+    label: str,
+    *,
+    positive: Any = None,
+    id: str | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    text: Sequence[str] = (),
+    group: str | None = None,
+    probabilities: str | None = None,
+    trusted: str | None = None,
+    embeddings: Any = None,
+    model: Any = "logistic",
+    scorer: Any = "committee",
+    noise_estimator: Any = DEFAULT_ESTIMATOR,
+    rounds: int = 1,
+    folds: int = 3,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    drop_unlabeled: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+) -> LabelCheck:
+    """Return what is wrong with the labels of a table: a file, standard input or a data frame.
+
+    Parameters
+    ----------
+    table : path, "-" or data frame
+        CSV, TSV, JSON lines or Parquet, also compressed by gzip.
+    label : str
+        The column of labels, with two values.
+    positive : default=None
+        The value that is the positive label. By default the one that is so by common use (1, yes,
+        true, spam, ...), else the larger one in sorted order, which the notes say.
+    id : str, default=None
+        The column that names the rows.
+    drop, keep, text : sequence of str
+        Columns to leave out, to use whatever they look like, and to use by their words.
+    group : str, default=None
+        Rows with the same value here are never split between folds.
+    probabilities : str, default=None
+        A column of out-of-fold probabilities of the positive label; then nothing is fitted.
+    trusted : str, default=None
+        A column that is 1 or true where a person settled the label.
+    embeddings : path or array of shape (n_rows, n_features), default=None
+        Numbers to use beside the columns, in the order of the rows; a path is that of an npy file.
+    model : {"logistic", "boosting"}, "module:object" or classifier, default="logistic"
+    scorer : "committee", classifier or None, default="committee"
+        As in `check_labels`.
+    noise_estimator, rounds, n_jobs, random_state
+        As in `RankPruningClassifier`.
+    folds : int, default=3
+    drop_unlabeled : bool, default=False
+        Leave out rows without a label, which are an error otherwise.
+    encoding, delimiter : str, default=None
+        Of a text file.
+
+    Returns
+    -------
+    LabelCheck
+    """
+    settings = {
+        "label": label,
+        "positive": None if positive is None else str(positive),
+        "id": id,
+        "drop": list(drop),
+        "keep": list(keep),
+        "text": list(text),
+        "group": group,
+        "probabilities": probabilities,
+        "trusted": trusted,
+        "embeddings": str(embeddings) if isinstance(embeddings, str | Path) else None,
+        "model": model_name(model),
+        "scorer": model_name(scorer),
+        "noise_estimator": model_name(noise_estimator),
+        "rounds": rounds,
+        "folds": folds,
+        "random_state": random_state,
+        "drop_unlabeled": drop_unlabeled,
+        "encoding": encoding,
+        "delimiter": delimiter,
+    }
+    how = How(find_model(model), scorer, noise_estimator, rounds, folds, n_jobs, random_state)
+    with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
+        return _check_opened(opened, settings, how, embeddings)
+
+
+def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: Any) -> LabelCheck:
+    labels = read_labels(table, settings["label"], settings["positive"], settings["drop_unlabeled"])
+    named = {option: settings[option] for option in SPECIAL if settings[option] is not None}
+    for option, column in named.items():
+        table.column(column, f"--{option}")
+    rows = labels.rows
+    probabilities = hashes = features = None
+    if "probabilities" in named:
+        probabilities = read_probabilities(table, named["probabilities"], rows)
+    else:
+        vectors = read_embeddings(embeddings, table.n_rows)
+        features = read_features(table, labels, **feature_options(settings), embeddings=vectors)
+        hashes = row_hashes(table, features.plan.columns)[rows]
+        if vectors is not None:
+            hashes ^= hash_rows(vectors)[rows]
+    group, id_, trusted = (named.get(option) for option in ("group", "id", "trusted"))
+    check = _check(
+        np.zeros((len(rows), 0)) if features is None else features.X,
+        labels.is_positive,
+        (labels.positive, labels.negative),
+        how,
+        groups=None if group is None else read_texts(table, group, "--group", rows),
+        probabilities=probabilities,
+        trusted=None if trusted is None else read_flags(table, trusted, "--trusted", rows),
+        hashes=hashes,
+        source=Source(
+            table.name,
+            None if table.path is None else str(table.path.resolve()),
+            table.sha256,
+            table.n_rows,
+            len(table.names),
+        ),
+    )
+    ids = None if id_ is None else read_texts(table, id_, "--id", rows)
+    shown = [name for name in table.names if name != settings["label"]][:_MAX_COLUMNS]
+    plan = Plan() if features is None else features.plan
+    categories = () if features is None else features.encoder.categories
+    check = replace(
+        check,
+        scores=replace(check.scores, rows=rows, ids=ids),
+        columns=tuple(shown),
+        subgroups=tuple(_subgroups(table, categories, check, rows)),
+        notes=(*labels.notes, *plan.notes),
+        warnings=(*_leaks(features, labels.is_positive), *check.warnings),
+        settings={**settings, "positive": labels.positive},
+    )
+    cells = table.cells(
+        check.suspect_rows()[:MAX_SHOWN], [table.names.index(name) for name in shown]
+    )
+    return replace(check, suspects=_shown(check, cells))
+
+
+def feature_options(settings: dict[str, Any]) -> dict[str, list[str]]:
+    """Return which columns are features, from what was asked for."""
+    special = [settings[option] for option in SPECIAL if settings[option] is not None]
+    return {
+        "apart": [settings["label"], *special],
+        "drop": settings["drop"],
+        "keep": settings["keep"],
+        "text": settings["text"],
+    }
+
+
+def _check(
+    X: Any,
+    is_positive: NDArray[np.bool_],
+    names: tuple[str, str],
+    how: How,
+    *,
+    groups: Any,
+    probabilities: Any,
+    trusted: Any,
+    hashes: Hashes | None,
+    source: Source,
+) -> LabelCheck:
+    """Return the check of rows and labels, without what only a table can show."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = how.classifier()._examine(X, is_positive, None, groups, probabilities, trusted)
+        doubt, scored = found.table.doubt, found.scored
+        inputs = doubt.inputs(scored.scores)
+        verdict = scored.verdict or judge(inputs, list(scored.opinions[doubt.doubted].T))
+        _log.debug("drawing rows again for the intervals")
+        intervals = row_intervals(
+            inputs,
+            how.noise_estimator,
+            scored.estimated,
+            level=0.95,
+            n_resamples=_N_RESAMPLES,
+            random_state=how.random_state,
+        )
+        before_after = judge_on_trusted(found) if trusted is not None else None
+        scores, cutoffs = _suspects(found)
+        confident = confident_counts(
+            inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=None
+        )
+    splits = scored.folds.splits
+    return LabelCheck(
+        positive=names[0],
+        negative=names[1],
+        verdict=verdict,
+        noise_rates=scored.rates,
+        estimated_rates=scored.estimated,
+        intervals=intervals,
+        separability=separability_curve(inputs.is_positive, inputs.probabilities),
+        calibration=calibration(inputs.is_positive, inputs.probabilities),
+        histogram=_histogram(inputs),
+        confident=Confident(
+            positive_threshold=float(confident.positive_threshold or 0.0),
+            negative_threshold=float(confident.negative_threshold or 0.0),
+            counts=confident.counts,  # type: ignore[arg-type]  # this estimator has them
+        ),
+        positive_cutoff=cutoffs[0],
+        negative_cutoff=cutoffs[1],
+        out_of_fold=probabilities is None,
+        n_groups=None if groups is None else len(set(np.asarray(groups).tolist())),
+        duplicates=None if hashes is None else count_duplicates(hashes, is_positive, splits),
+        subgroups=(),
+        suspects=(),
+        columns=(),
+        before_after=before_after,
+        notes=(),
+        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        source=source,
+        settings={},
+        versions=_versions(),
+        scores=scores,
+    )
+
+
+def _suspects(found: Examined) -> tuple[Scores, tuple[float | None, float | None]]:
+    """Return the rows with their ranks and weights, and the probabilities where suspects begin."""
+    doubt, rates = found.table.doubt, found.scored.rates
+    inputs = doubt.inputs(found.ranking)
+    pruning = prune_labels(inputs.is_positive, inputs.probabilities, rates)
+    ranked = rank_suspects(inputs.is_positive, inputs.probabilities, rates).rows
+    n_rows = len(found.mask)
+    rank = np.zeros(n_rows, dtype=np.int64)
+    rank[np.flatnonzero(doubt.doubted)[ranked]] = np.arange(1, len(ranked) + 1)
+    weight = np.ones(n_rows) if found.weights is None else found.weights.copy()
+    weight[found.mask] = 0.0
+    scores = Scores(
+        np.arange(n_rows),
+        found.table.labels.is_positive.copy(),
+        np.asarray(found.ranking, dtype=np.float64),
+        found.mask,
+        rank,
+        weight,
+    )
+    return scores, (pruning.positive_cutoff, pruning.negative_cutoff)
+
+
+def _histogram(inputs: Inputs) -> Histogram:
+    positive, negative = (
+        np.histogram(inputs.probabilities[rows], N_BINS, (0, 1))[0].astype(np.float64)
+        for rows in (inputs.is_positive, ~inputs.is_positive)
+    )
+    return Histogram(positive, negative)
+
+
+def _leaks(features: Features | None, is_positive: NDArray[np.bool_]) -> list[str]:
+    """Return a warning for each column that tells the label almost by itself."""
+    if features is None or sparse.issparse(features.X):
+        return []
+    n_rows = max(1000, _LEAK_CELLS // max(features.X.shape[1], 1))
+    labels = is_positive[:n_rows]
+    if labels.all() or not labels.any():
+        return []
+    found = []
+    for column, name in enumerate(features.encoder.names):
+        area = auc(labels, features.X[:n_rows, column], None)
+        if max(area, 1 - area) >= _LEAK_AUC:
+            found.append(
+                f"Feature {name!r} alone tells the label almost exactly (AUC "
+                f"{max(area, 1 - area):.3f}). If it was filled in after the label, wrong labels "
+                "look right: leave its column out with --drop."
+            )
+    return found
+
+
+def _subgroups(
+    table: Table, categories: Sequence[Category], check: LabelCheck, rows: NDArray[np.intp]
+) -> Iterator[Subgroup]:
+    """Yield how many suspects the rows of each category have, for categories of few values."""
+    suspect = np.zeros(table.n_rows, dtype=bool)
+    labeled = np.zeros(table.n_rows, dtype=bool)
+    suspect[rows], labeled[rows] = check.scores.suspect, True
+    share = check.n_suspects / check.n_rows
+    few = [category.column for category in categories if len(category.levels) <= _MAX_GROUPS]
+    for column in few[:_MAX_GROUPED]:
+        for value, size, n_suspects in table.count_by(column, labeled, suspect, _MAX_GROUPS):
+            spread = np.sqrt(share * (1 - share) / size)
+            stands_out = abs(n_suspects / size - share) > _Z_STANDS_OUT * spread
+            yield Subgroup(column, value or "", size, n_suspects, bool(stands_out))
+
+
+def _shown(check: LabelCheck, cells: Sequence[Sequence[str | None]]) -> tuple[SuspectRow, ...]:
+    """Return the most suspicious rows as people are to see them."""
+    scores = check.scores
+    ranked = np.flatnonzero(scores.rank)
+    top = ranked[np.argsort(scores.rank[ranked])][:MAX_SHOWN]
+    shown = []
+    for row, texts in zip(top.tolist(), cells, strict=True):
+        label = check.positive if scores.is_positive[row] else check.negative
+        probability = float(scores.probability[row])
+        sure = probability if scores.is_positive[row] else 1 - probability
+        shown.append(
+            SuspectRow(
+                row=int(scores.rows[row]) + 1,
+                id=None if scores.ids is None else str(scores.ids[row]),
+                label=label,
+                probability=probability,
+                reason=reason_for(label, sure, check.out_of_fold),
+                cells=tuple(None if text is None else text[: MAX_CELL + 1] for text in texts),
+            )
+        )
+    return tuple(shown)
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found

@@ -1,0 +1,193 @@
+"""The page: everything it shows comes from the record of a check, nothing is computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rankprune._files import write_whole
+from rankprune._label_check import REPORT, LabelCheck, SuspectRow, headline, wrong_share
+from rankprune.report._plots import draw_plots
+from rankprune.report._texts import better, command, trust_points, visible
+
+TOP = 100
+# Signs that cells of suspects may take up, so that the page stays below 2 MB.
+_CELL_SIGNS = 700_000
+_MAX_NOTES = 40
+_HIDDEN = "(redacted)"
+
+
+def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence[str] = ()) -> Path:
+    """Write the report of a run directory or a check, and return its place.
+
+    Parameters
+    ----------
+    run : path or LabelCheck
+    path : path, default=None
+        ``report.html`` in the run directory by default.
+    top : int, default=100
+        Suspects to show.
+    redact : sequence of str
+        Columns whose cells are not shown.
+    """
+    if path is None and isinstance(run, LabelCheck):
+        raise ValueError("path must say where to write the report of a check that is in memory.")
+    check = run if isinstance(run, LabelCheck) else LabelCheck.load(run)
+    place = Path(run) / REPORT if path is None else Path(path)
+    write_whole(place, render_report(check, top=top, redact=redact).encode())
+    return place
+
+
+def render_report(check: LabelCheck, *, top: int = TOP, redact: Sequence[str] = ()) -> str:
+    """Return the report as HTML; the arguments are those of `write_report`."""
+    try:
+        import jinja2
+        from markupsafe import Markup
+    except ImportError as error:
+        raise ImportError(
+            "The report needs jinja2, which is not installed. Install rankprune[cli]."
+        ) from error
+    unknown = [column for column in redact if column not in _columns(check)]
+    if unknown:
+        raise ValueError(
+            f"--redact must name columns of the run, got {unknown[0]!r}. It has "
+            f"{', '.join(repr(name) for name in _columns(check)[:20])}."
+        )
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("rankprune.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = visible
+    environment.filters["percent"] = lambda share: f"{share:.1%}"
+    suspects = list(_fitting(check, check.suspects[:top], set(redact)))
+    return environment.get_template("page.html").render(
+        check=check,
+        style=Markup(_read("style.css")),
+        headline=headline(check),
+        points=trust_points(check),
+        better=better(check),
+        plots={name: Markup(svg) for name, svg in draw_plots(check).items()},
+        rates=_rates(check),
+        classes=_classes(check),
+        suspects=suspects,
+        notes=check.notes[:_MAX_NOTES],
+        n_more_notes=max(0, len(check.notes) - _MAX_NOTES),
+        wrong=wrong_share(check.estimated_rates),
+        command=command(check),
+        histogram=_histogram(check),
+        curve=_curve(check),
+        calibration=_calibration(check),
+    )
+
+
+def _columns(check: LabelCheck) -> list[str]:
+    named = check.settings.get("id")
+    return list(dict.fromkeys([*check.columns, *([named] if named else [])]))
+
+
+def _read(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _fitting(
+    check: LabelCheck, suspects: Sequence[SuspectRow], hidden: set[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the suspects as far as they fit on the page."""
+    left = _CELL_SIGNS
+    for row in suspects:
+        cells = [
+            (column, _HIDDEN if column in hidden else cell)
+            for column, cell in zip(check.columns, row.cells, strict=False)
+        ]
+        # Escaping may make six signs of one.
+        left -= sum(6 * min(len(cell or ""), 500) // 2 + len(column) + 40 for column, cell in cells)
+        if left < 0:
+            return
+        yield {
+            "row": row.row,
+            "id": _HIDDEN if check.settings.get("id") in hidden and row.id else row.id,
+            "label": row.label,
+            "probability": row.probability,
+            "reason": row.reason,
+            "cells": cells,
+        }
+
+
+def _rates(check: LabelCheck) -> list[tuple[str, Any]]:
+    positive, negative, found = check.positive, check.negative, check.intervals
+    return [
+        (f"labels “{positive}” that are wrong", found.positive_label_error_rate),
+        (f"labels “{negative}” that are wrong", found.negative_label_error_rate),
+        (f"true “{positive}” labeled “{negative}”", found.positive_noise_rate),
+        (f"true “{negative}” labeled “{positive}”", found.negative_noise_rate),
+        (f"share of true “{positive}”", found.estimated_prevalence),
+    ]
+
+
+def _classes(check: LabelCheck) -> list[tuple[str, int, int]]:
+    is_positive, suspect = check.scores.is_positive, check.scores.suspect
+    return [
+        (name, int(rows.sum()), int((rows & suspect).sum()))
+        for name, rows in ((check.positive, is_positive), (check.negative, ~is_positive))
+    ]
+
+
+def _histogram(check: LabelCheck) -> list[tuple[str, int, int]]:
+    """Return the histogram in ten bins, few enough to be read."""
+    found = check.histogram
+    at_once = len(found.positive) // 10
+    return [
+        (
+            f"{i / 10:.1f} to {(i + 1) / 10:.1f}",
+            int(found.positive[i * at_once : (i + 1) * at_once].sum()),
+            int(found.negative[i * at_once : (i + 1) * at_once].sum()),
+        )
+        for i in range(10)
+    ]
+
+
+def _curve(check: LabelCheck) -> list[tuple[str, list[tuple[float, float, float, float]]]]:
+    """Return both curves at a few places."""
+    curves = []
+    for name, side in (
+        (check.positive, check.separability.positive),
+        (check.negative, check.separability.negative),
+    ):
+        places = sorted({int(abs(side.share_of_class - share).argmin()) for share in _SHARES})
+        curves.append(
+            (
+                name,
+                [
+                    (
+                        float(side.share_of_class[i]),
+                        float(side.noise_rate[i]),
+                        float(side.low[i]),
+                        float(side.high[i]),
+                    )
+                    for i in places
+                ],
+            )
+        )
+    return curves
+
+
+_SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
+
+
+def _calibration(check: LabelCheck) -> list[tuple[float, float, float, float, int]]:
+    found = check.calibration
+    return [
+        (float(p), float(share), float(low), float(high), int(rows))
+        for p, share, low, high, rows in zip(
+            found.mean_probability,
+            found.share_positive,
+            found.low,
+            found.high,
+            found.rows,
+            strict=True,
+        )
+    ]

@@ -1,0 +1,178 @@
+"""What the report says in words, from what a check found."""
+
+from __future__ import annotations
+
+import shlex
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from rankprune._label_check import LabelCheck
+
+Level = Literal["good", "beware", "bad", "open"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One question about how far to trust the answer."""
+
+    question: str
+    level: Level
+    answer: str
+    advice: str = ""
+
+
+def trust_points(check: LabelCheck) -> list[Point]:
+    """Return what speaks for and against trusting the result."""
+    return [
+        _seen(check),
+        _model(check),
+        _sizes(check),
+        _sum(check),
+        _stability(check),
+        _groups(check),
+        _duplicates(check),
+    ]
+
+
+def _seen(check: LabelCheck) -> Point:
+    question = "Was each row scored by models that had not seen it?"
+    if check.out_of_fold:
+        return Point(question, "good", f"Yes, in {check.settings.get('folds', 'several')} folds.")
+    return Point(
+        question,
+        "open",
+        "The probabilities were given with the table, so this cannot be seen here.",
+        "Make sure that no row was scored by a model fitted to it: such scores hide wrong labels.",
+    )
+
+
+def _model(check: LabelCheck) -> Point:
+    verdict = check.verdict
+    question = "Do the models tell the two labels apart?"
+    answer = (
+        f"AUC {verdict.auc:.2f} against the given labels; {verdict.clean_auc:.2f} against right "
+        "ones, if the estimated noise is true."
+    )
+    advice = "Better features or another model (--model boosting) would make the estimate sharper."
+    if verdict.clean_auc >= 0.95:
+        return Point(question, "good", answer)
+    if verdict.clean_auc >= 0.85:
+        return Point(question, "beware", answer, advice)
+    return Point(question, "bad", answer, advice)
+
+
+def _sizes(check: LabelCheck) -> Point:
+    positive = int(check.scores.is_positive.sum())
+    negative = check.n_rows - positive
+    answer = f"{positive:,} labeled {check.positive}, {negative:,} labeled {check.negative}."
+    smaller = min(positive, negative)
+    level: Level = "good" if smaller >= 500 else "beware" if smaller >= 100 else "bad"
+    advice = "" if level == "good" else "Few rows make wide intervals; more rows would help."
+    return Point("Are there enough rows of each label?", level, answer, advice)
+
+
+def _sum(check: LabelCheck) -> Point:
+    rates = check.estimated_rates
+    total = rates.positive_noise_rate + rates.negative_noise_rate
+    answer = f"The two noise rates add up to {total:.2f}; beyond 1 the labels would mean nothing."
+    if not rates.reliable:
+        return Point(
+            "Do the labels mean anything?",
+            "bad",
+            f"{answer} The models cannot tell the labels apart, so the rates say nothing.",
+            "Use a stronger model, or check which label is which.",
+        )
+    level: Level = "good" if total < 0.6 else "beware"
+    return Point("Do the labels mean anything?", level, answer)
+
+
+def _stability(check: LabelCheck) -> Point:
+    question = "Does the answer depend on where the line is drawn?"
+    sides = (
+        (check.positive, check.separability.positive.flat),
+        (check.negative, check.separability.negative.flat),
+    )
+    climbing = [name for name, flat in sides if flat is False]
+    if climbing:
+        return Point(
+            question,
+            "beware",
+            f"Yes, for {' and '.join(climbing)}: part of what looks like noise is overlap.",
+            "The rates are rather too high than too low.",
+        )
+    if any(flat is None for _, flat in sides):
+        return Point(question, "open", "There are too few rows to say.")
+    return Point(question, "good", "No: the rates stay level over the surer rows of both labels.")
+
+
+def _groups(check: LabelCheck) -> Point:
+    question = "Could rows that belong together have been split?"
+    if check.n_groups is not None:
+        return Point(question, "good", f"No: {check.n_groups:,} groups were kept together.")
+    return Point(
+        question,
+        "open",
+        "No groups were named.",
+        "If several rows come from one person or device, name that column with --group: else the "
+        "models recognise them, and wrong labels that they share stay hidden.",
+    )
+
+
+def _duplicates(check: LabelCheck) -> Point:
+    question = "Do rows repeat each other?"
+    found = check.duplicates
+    if found is None:
+        return Point(question, "open", "No features were looked at.")
+    if found.n_rows == 0:
+        return Point(question, "good", "No.")
+    answer = (
+        f"{found.n_rows:,} rows have an exact copy; {found.n_straddling:,} of them in another "
+        f"fold, and {found.n_contradicting:,} with the other label."
+    )
+    if not found.n_straddling and not found.n_contradicting:
+        return Point(question, "good", answer)
+    advice = "Copies with the other label are sure to hold a wrong one: look at them first."
+    return Point(question, "beware", answer, advice if found.n_contradicting else "")
+
+
+def better(check: LabelCheck) -> list[str]:
+    """Return what would make the answer more certain, without repetition."""
+    advice = [point.advice for point in trust_points(check) if point.advice]
+    return list(dict.fromkeys(advice))
+
+
+def command(check: LabelCheck) -> str:
+    """Return the command that does the check again."""
+    asked = check.settings
+    if "label" not in asked:
+        return "rankprune.check_labels(X, y)"
+    words = ["rankprune", "check", "-" if check.source.path is None else check.source.name]
+    words += ["--label", asked["label"], "--positive", asked["positive"]]
+    for option in ("id", "group", "probabilities", "trusted", "embeddings", "encoding"):
+        if asked[option] is not None:
+            words += [f"--{option}", asked[option]]
+    if asked["delimiter"] is not None:
+        words += ["--delimiter", asked["delimiter"]]
+    for option in ("drop", "keep", "text"):
+        for column in asked[option]:
+            words += [f"--{option}", column]
+    words += ["--model", asked["model"]]
+    words += ["--scorer", "committee" if asked["scorer"] == "committee" else "model"]
+    words += ["--noise-estimator", asked["noise_estimator"], "--rounds", str(asked["rounds"])]
+    words += ["--folds", str(asked["folds"]), "--seed", str(asked["random_state"])]
+    if asked["drop_unlabeled"]:
+        words.append("--drop-unlabeled")
+    return shlex.join(words)
+
+
+def visible(text: object, limit: int = 500) -> str:
+    """Return a text whose hidden signs are shown by name, cut where it is long."""
+    value = str(text)
+    shown = value if len(value) <= limit else value[:limit] + "…"
+    return "".join(
+        f"⟨U+{ord(sign):04X}⟩"
+        if unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cn", "Cs") and sign not in "\n\t"
+        else sign
+        for sign in shown
+    )

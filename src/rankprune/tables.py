@@ -1,0 +1,461 @@
+"""Tables in files, on a pipe or in memory, read through DuckDB with every cell as it stands.
+
+Text files are read as text: a cell ``007`` stays ``007``, and what a number is, is decided where
+features are made. Columns go by their position, so no name can be wrong, repeated or dangerous.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune._files import whole_file
+from rankprune._spooling import FORMATS, Spooled, existing, refuse_unknown_encoding, spool
+from rankprune.exceptions import TableError
+
+_DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}
+# A record longer than this is not read; the buffer must hold at least one.
+_MAX_RECORD, _BUFFER = 1 << 25, 1 << 26
+# Columns are fetched together up to this many bytes of numbers.
+_FETCH_BYTES = 1 << 27
+# Of one cell in an error message.
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Table:
+    """An open table.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in messages: the file's name, ``stdin`` or ``data frame``.
+    path : Path or None
+        The file it was read from.
+    format : {"csv", "jsonl", "parquet", "frame"}
+    sha256 : str or None
+        Of the input's bytes; None of a frame.
+    names : tuple of str
+        The columns in their order, exactly as they are called.
+    types : tuple of str
+        What each holds, in DuckDB's words; ``VARCHAR`` throughout in text files.
+    n_rows : int
+    """
+
+    name: str
+    path: Path | None
+    format: str
+    sha256: str | None
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    n_rows: int
+    _source: str
+    _connection: Any
+    delimiter: str = ","
+
+    def column(self, name: str, argument: str) -> int:
+        """Return the position of a column, or an error that suggests near names."""
+        if name in self.names:
+            return self.names.index(name)
+        folded = {known.casefold().strip(): known for known in self.names}
+        near = difflib.get_close_matches(name.casefold().strip(), list(folded), n=3, cutoff=0.6)
+        shown = " or ".join(repr(folded[match]) for match in near)
+        advice = f"Did you mean {shown}?" if near else f"It has {_listed(self.names)}."
+        raise TableError(f"{argument} must be a column of {self.name}; {name!r} is none. {advice}")
+
+    def fetch(self, expressions: Sequence[str]) -> Iterator[NDArray[Any]]:
+        """Yield the values of SQL expressions over the columns c0, c1, ..., a masked array each.
+
+        They are computed in portions, so that no more than some are held at once.
+        """
+        at_once = max(1, _FETCH_BYTES // (8 * self.n_rows))
+        for start in range(0, len(expressions), at_once):
+            part = expressions[start : start + at_once]
+            named = ", ".join(f"{text} AS v{i}" for i, text in enumerate(part))
+            found = self.run(f"SELECT {named} FROM {self._source}").fetchnumpy()
+            yield from (found.pop(f"v{i}") for i in range(len(part)))
+
+    def query(self, select: str, tail: str = "", parameters: Sequence[Any] = ()) -> list[Any]:
+        """Return the rows of a query over the columns c0, c1, ..., as tuples."""
+        found = self.run(f"SELECT {select} FROM {self._source} {tail}", parameters)
+        rows: list[Any] = found.fetchall()
+        return rows
+
+    def cells(self, rows: NDArray[np.intp], columns: Sequence[int]) -> list[list[str | None]]:
+        """Return cells as text, of rows by their position and of some columns."""
+        if not len(rows) or not columns:
+            return [[None] * len(columns) for _ in rows]
+        picked = ", ".join(f"CAST(c{column} AS VARCHAR)" for column in columns)
+        wanted = ", ".join(str(row) for row in sorted(rows.tolist()))
+        found = self.run(
+            f"SELECT number, {picked} FROM (SELECT *, row_number() OVER () - 1 AS number "
+            f"FROM {self._source}) WHERE number IN ({wanted})"
+        ).fetchall()
+        by_row = {row[0]: list(row[1:]) for row in found}
+        return [by_row[row] for row in rows.tolist()]
+
+    def count_by(
+        self, column: str, counted: NDArray[np.bool_], marked: NDArray[np.bool_], limit: int
+    ) -> list[tuple[str | None, int, int]]:
+        """Return the rows that count and those that are marked, for each value of a column."""
+        cell = f"CAST(t.c{self.column(column, 'column')} AS VARCHAR)"
+        self._connection.register("marks", {"counted": counted, "marked": marked})
+        found: list[tuple[str | None, int, int]] = self.run(
+            f"SELECT {cell} AS value, count(*) FILTER (WHERE counted) AS n, "
+            f"count(*) FILTER (WHERE marked) FROM (SELECT * FROM {self._source}) t "
+            "POSITIONAL JOIN marks GROUP BY value HAVING n > 0 ORDER BY n DESC, value "
+            f"LIMIT {limit}"
+        ).fetchall()
+        return found
+
+    def write(
+        self,
+        path: Path,
+        *,
+        beside: Mapping[str, NDArray[Any]] | None = None,
+        where: str = "true",
+        safe: bool = False,
+    ) -> int:
+        """Write the table to a new file, and return the number of rows written.
+
+        Parameters
+        ----------
+        path : Path
+            CSV, TSV or Parquet by its ending.
+        beside : mapping of str to array, default=None
+            Columns to add, one value per row of the table.
+        where : str, default="true"
+            SQL condition over c0, c1, ... and the added columns by their names.
+        safe : bool, default=False
+            Keep spreadsheets from taking cells for formulas, by an apostrophe before them.
+        """
+        added = dict(beside or {})
+        kind = output_format(path)
+        names = [*self.names, *added]
+        columns = [f"t.c{i}" for i in range(len(self.names))]
+        if safe:
+            columns = [
+                _spreadsheet_safe(column) if self.types[i] == "VARCHAR" else column
+                for i, column in enumerate(columns)
+            ]
+        columns += [f"b.{_quoted(name)}" for name in added]
+        source = f"(SELECT * FROM {self._source}) t"
+        if added:
+            self._connection.register("beside", added)
+            source += " POSITIONAL JOIN beside b"
+        with whole_file(path) as part:
+            if kind == "parquet":
+                _refuse_names_alike(names)
+                named = ", ".join(
+                    f"{column} AS {_quoted(name)}"
+                    for column, name in zip(columns, names, strict=True)
+                )
+                copy = f"COPY (SELECT {named} FROM {source} WHERE {where}) TO {sql_text(part)}"
+                return int(self.run(f"{copy} (FORMAT parquet)").fetchone()[0])
+            body = part.with_suffix(".body")
+            delimiter = "\t" if path.suffix in (".tsv", ".tab") else self.delimiter
+            try:
+                count = self.run(
+                    f"COPY (SELECT {', '.join(columns)} FROM {source} WHERE {where}) TO "
+                    f"{sql_text(body)} (FORMAT csv, HEADER false, DELIMITER {sql_text(delimiter)})"
+                ).fetchone()[0]
+                with part.open("wb") as whole, body.open("rb") as rows:
+                    whole.write(_header(names, delimiter, safe))
+                    shutil.copyfileobj(rows, whole)
+            finally:
+                body.unlink(missing_ok=True)
+        return int(count)
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """Run SQL; what is wrong with the table becomes one line that says so."""
+        import duckdb
+
+        try:
+            return self._connection.execute(sql, list(parameters))
+        except duckdb.Error as error:
+            raise _readable(error, self.name, self.format) from error
+
+
+@contextmanager
+def open_table(
+    table: Any, *, encoding: str | None = None, delimiter: str | None = None
+) -> Iterator[Table]:
+    """Open a file, standard input (``-``) or a data frame as a table.
+
+    Parameters
+    ----------
+    table : path, "-" or data frame
+        CSV, TSV, JSON lines or Parquet, also compressed by gzip; by its name's ending, or by what
+        is in it. A data frame of pandas or polars.
+    encoding : str, default=None
+        Of a text file; UTF-8 by default, or UTF-16 where it begins with that mark.
+    delimiter : str, default=None
+        Between the cells of a CSV file; by default the one that is most frequent in the header.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError(
+            "Tables need DuckDB, which is not installed. Install rankprune[cli]."
+        ) from error
+    if encoding is not None:
+        refuse_unknown_encoding(encoding)
+    with (
+        tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
+        duckdb.connect(config={"temp_directory": folder}) as connection,
+    ):
+        connection.execute("SET preserve_insertion_order = true")
+        connection.execute("SET enable_progress_bar = false")
+        if not isinstance(table, str | os.PathLike):
+            yield _frame_table(table, connection, Path(folder))
+            return
+        is_stdin = str(table) == "-"
+        name = "stdin" if is_stdin else Path(table).name
+        path = None if is_stdin else existing(Path(table))
+        spooled = spool(path, name, encoding, Path(folder))
+        yield _file_table(spooled, name, path, delimiter, connection)
+
+
+def output_format(path: Path) -> str:
+    """Return the format of a file to write, by its name."""
+    kind = FORMATS.get(path.suffix.lower())
+    if kind not in ("csv", "parquet"):
+        raise TableError(
+            f"The output must end in .csv, .tsv or .parquet, got {path.name!r}. Choose one of them."
+        )
+    return kind
+
+
+def _file_table(
+    spooled: Spooled, name: str, path: Path | None, delimiter: str | None, connection: Any
+) -> Table:
+    place = sql_text(spooled.place)
+    if spooled.format == "csv":
+        names, delimiter, options = _csv_header(spooled.place, name, delimiter)
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+        source = f"read_csv({place}, columns={{{columns}}}, {options})"
+        types = ["VARCHAR"] * len(names)
+    elif spooled.format == "jsonl":
+        names = _json_names(place, name, connection)
+        keys = ", ".join(f"{sql_text(key)}: 'VARCHAR'" for key in names)
+        picked = ", ".join(f"{_quoted(key)} AS c{i}" for i, key in enumerate(names))
+        reader = f"read_json({place}, format='newline_delimited', columns={{{keys}}}"
+        source = f"(SELECT {picked} FROM {reader}, maximum_object_size={_MAX_RECORD}))"
+        types = ["VARCHAR"] * len(names)
+    else:
+        names, types = _parquet_columns(place, name, connection)
+        positions = ", ".join(f"c{i}" for i in range(len(names)))
+        source = f"read_parquet({place}) AS t({positions})"
+    _refuse_repeated(names, name)
+    table = Table(
+        name,
+        path,
+        spooled.format,
+        spooled.sha256,
+        tuple(names),
+        tuple(types),
+        n_rows=0,
+        delimiter=delimiter or ",",
+        _source=source,
+        _connection=connection,
+    )
+    return _counted(table)
+
+
+def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
+    """Return a data frame as a table; pandas' is read in place, polars' through a file."""
+    names = [str(name) for name in getattr(frame, "columns", [])]
+    if not names or not hasattr(frame, "shape"):
+        raise TypeError(
+            f"table must be a path, '-' or a data frame, got {type(frame).__name__}. For an array "
+            "of features call check_labels."
+        )
+    _refuse_repeated(names, "data frame")
+    positions = [f"c{i}" for i in range(len(names))]
+    if hasattr(frame, "write_parquet"):
+        frame.rename(dict(zip(frame.columns, positions, strict=True))).write_parquet(
+            folder / "table.parquet"
+        )
+        source = f"read_parquet({sql_text(folder / 'table.parquet')})"
+    else:
+        connection.register("frame", frame.set_axis(positions, axis=1).reset_index(drop=True))
+        source = "frame"
+    types = [row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+    table = Table(
+        "data frame", None, "frame", None, tuple(names), tuple(types), 0, source, connection
+    )
+    return _counted(table)
+
+
+def _counted(table: Table) -> Table:
+    n_rows = int(table.query("count(*)")[0][0])
+    if n_rows == 0:
+        raise TableError(f"{table.name} has a header but no rows. Pass a table with rows.")
+    return replace(table, n_rows=n_rows)
+
+
+def _csv_header(place: Path, name: str, delimiter: str | None) -> tuple[list[str], str, str]:
+    """Return the names in the first record, the delimiter, and how DuckDB is to read the rest."""
+    with place.open(encoding="utf-8-sig", newline="") as lines:
+        record, quotes = "", 0
+        for line in lines:
+            record += line
+            quotes += line.count('"')
+            if quotes % 2 == 0 or len(record) > _MAX_RECORD:
+                break
+    if not record.strip():
+        raise TableError(
+            f"{name} must begin with the names of its columns; its first line is blank."
+        )
+    if delimiter is None:
+        unquoted = re.sub(r'"[^"]*"', "", record)
+        delimiter = max(_DELIMITERS, key=unquoted.count)
+    elif len(delimiter.encode()) != 1 or delimiter in '"\r\n':
+        raise TableError(f"delimiter must be one sign, such as ; or a tab, got {delimiter!r}.")
+    csv.field_size_limit(_MAX_RECORD)
+    names = next(csv.reader(io.StringIO(record), delimiter=delimiter))
+    options = (
+        f"""header=true, auto_detect=false, delim={sql_text(delimiter)}, quote='"', escape='"', """
+        f"max_line_size={_MAX_RECORD}, buffer_size={_BUFFER}"
+    )
+    return names, delimiter, options
+
+
+def _json_names(place: str, name: str, connection: Any) -> list[str]:
+    import duckdb
+
+    reader = f"{place}, format='newline_delimited', maximum_object_size={_MAX_RECORD}"
+    try:
+        described = connection.execute(
+            f"DESCRIBE SELECT * FROM read_json({reader}, sample_size=-1, maximum_depth=1)"
+        ).fetchall()
+        keys = connection.execute(
+            f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({reader})"
+        ).fetchall()
+    except duckdb.Error as error:
+        raise _readable(error, name, "jsonl") from error
+    names = [row[0] for row in described]
+    if set(names) != {key for (key,) in keys}:
+        raise TableError(
+            f"{name} must hold objects whose keys differ by more than upper and lower case; it has "
+            f"{_listed(sorted(key for (key,) in keys))}. Rename one of each pair."
+        )
+    return names
+
+
+def _parquet_columns(place: str, name: str, connection: Any) -> tuple[list[str], list[str]]:
+    import duckdb
+
+    try:
+        schema = connection.execute(
+            f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({place})"
+        ).fetchall()
+        described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({place})").fetchall()
+    except duckdb.Error as error:
+        raise _readable(error, name, "parquet") from error
+    names, position = [], 1
+    while position < len(schema):
+        names.append(schema[position][0])
+        left = schema[position][1]
+        while left:  # what lies inside a nested column has no name of its own
+            position += 1
+            left += schema[position][1] - 1
+        position += 1
+    return names, [row[1] for row in described]
+
+
+def _refuse_repeated(names: Sequence[str], table: str) -> None:
+    repeated = (
+        sorted({name for name in names if names.count(name) > 1})
+        if len(set(names)) < len(names)
+        else []
+    )
+    if repeated:
+        raise TableError(
+            f"Column names must differ; {table} has {_listed(repeated)} more than once. Rename "
+            "one of them."
+        )
+
+
+def _refuse_names_alike(names: Sequence[str]) -> None:
+    folded = [name.casefold() for name in names]
+    alike = sorted(name for name in names if folded.count(name.casefold()) > 1)
+    if alike:
+        raise TableError(
+            f"Column names of a Parquet file must differ by more than case, got {_listed(alike)}. "
+            "Write a .csv file."
+        )
+
+
+def _readable(error: Exception, name: str, kind: str) -> TableError:
+    """Return what DuckDB found wrong, in one line."""
+    text = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    if line is None:
+        first = text.splitlines()[0].split(": ", 1)[-1]
+        advice = {
+            "parquet": "Check that the file is whole, and write it again.",
+            "jsonl": "Each line must be one object.",
+        }.get(kind, "Check the file.")
+        return TableError(f"{name} cannot be read: {first[:300].rstrip(' .')}. {advice}")
+    counted = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if counted is not None:
+        return TableError(
+            f"{name} must have {counted[1]} cells in every row, as in its header; line {line[1]} "
+            f"has {counted[2]}. Mend that line, or pass --delimiter where it was misread."
+        )
+    if "unterminated quote" in text:
+        cause = "a quote is opened and never closed, or followed by more text"
+    elif "Maximum line size" in text:
+        cause = f"it is longer than {_MAX_RECORD >> 20} MiB"
+    else:
+        cause = text.splitlines()[2][:_SHOWN] if len(text.splitlines()) > 2 else text[:_SHOWN]
+    return TableError(f"{name} cannot be read at line {line[1]}: {cause}. Mend that line.")
+
+
+def _header(names: Sequence[str], delimiter: str, safe: bool) -> bytes:
+    if safe:
+        names = [f"'{name}" if name[:1] in _FORMULA else name for name in names]
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerow(names)
+    return text.getvalue().encode()
+
+
+# What spreadsheets take for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _spreadsheet_safe(column: str) -> str:
+    # A number may begin with a sign; anything else that does is kept from being computed.
+    return (
+        f"CASE WHEN regexp_matches({column}, '^[=+\\-@\\t\\r]') AND try_cast({column} AS DOUBLE) "
+        f"IS NULL THEN '''' || {column} ELSE {column} END"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name[:_SHOWN]) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def sql_text(value: Any) -> str:
+    """Return a value as an SQL literal."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _quoted(name: str) -> str:
+    """Return a name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
