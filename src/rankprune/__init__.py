@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from rankprune._label_check import LabelCheck
+    from rankprune.check import check_labels, check_table
     from rankprune.classifier import RankPruningClassifier
     from rankprune.comparison import Comparison, compare
     from rankprune.core import (
@@ -18,11 +20,15 @@ if TYPE_CHECKING:
         rank_suspects,
     )
     from rankprune.probabilities import out_of_fold_probabilities
+    from rankprune.report import write_report
 
 __all__ = [
     "Comparison",
+    "LabelCheck",
     "NoiseRates",
     "RankPruningClassifier",
+    "check_labels",
+    "check_table",
     "compare",
     "correction_weights",
     "estimate_noise_rates",
@@ -31,18 +37,23 @@ __all__ = [
     "out_of_fold_probabilities",
     "prune_labels",
     "rank_suspects",
+    "write_report",
 ]
 
 # Where each name lives when it does not live in the core: loaded on first use (PEP 562), so that
 # importing the package costs nothing.
 _HOMES = {
     "Comparison": "rankprune.comparison",
+    "LabelCheck": "rankprune._label_check",
+    "check_labels": "rankprune.check",
+    "check_table": "rankprune.check",
     "compare": "rankprune.comparison",
     "RankPruningClassifier": "rankprune.classifier",
     "out_of_fold_probabilities": "rankprune.probabilities",
+    "write_report": "rankprune.report",
 }
 
-_MODULES = ("core", "diagnostics", "exceptions", "methods", "metrics")
+_MODULES = ("core", "diagnostics", "exceptions", "methods", "metrics", "tables")
 
 
 def __getattr__(name: str) -> Any:

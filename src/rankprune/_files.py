@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+# Files and folders that are not to outlive this process, should it end in the middle.
+_UNFINISHED: set[Path] = set()
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[None]:
+    """Remember a file or folder to be removed, should the process be left while inside."""
+    _UNFINISHED.add(path)
+    try:
+        yield
+    finally:
+        _UNFINISHED.discard(path)
+
+
+def remove_unfinished() -> None:
+    """Remove what is unfinished: the last thing that a process does which is left at once."""
+    for path in list(_UNFINISHED):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -20,7 +43,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     os.close(handle)
     part = Path(name)
     try:
-        yield part
+        with unfinished(part):
+            yield part
         part.chmod(0o666 & ~_umask())
         with part.open("rb") as written:
             os.fsync(written.fileno())
@@ -61,3 +85,25 @@ def refuse_same_file(output: Path, source: Path | None) -> None:
             f"The output must not be the input, but {output} is the same file as {source}. Choose "
             "another name."
         )
+
+
+def refuse_existing_file(path: Path, force: bool) -> None:
+    """Raise an error where a file would be replaced without having been asked to."""
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists. Replace it with --force, or choose another name.")
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Raise an error where nothing can be written, and leave nothing behind."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"{folder} cannot be written to: {reason}. Choose another place.") from error
+    finally:
+        for place in missing:
+            if place.is_dir() and not any(place.iterdir()):
+                place.rmdir()

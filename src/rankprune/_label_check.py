@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._files import whole_file, write_whole
+from rankprune._files import refuse_unwritable, whole_file, write_whole
 from rankprune._plain import from_plain, to_plain
 from rankprune.core import ConfidentCounts, NoiseRateIntervals, NoiseRates, Verdict
 from rankprune.diagnostics import Calibration, SeparabilityCurve
@@ -280,6 +281,19 @@ class LabelCheck:
         ranked = np.flatnonzero(self.scores.rank)
         return self.scores.rows[ranked[np.argsort(self.scores.rank[ranked])]]
 
+    def ranked(self) -> Iterator[tuple[int, int, str, str, float, str]]:
+        """Yield rank, row number, name, label, probability and reason of every suspect."""
+        scores = self.scores
+        ranked = np.flatnonzero(scores.rank)
+        for place in ranked[np.argsort(scores.rank[ranked])].tolist():
+            row, is_positive = int(scores.rows[place]) + 1, bool(scores.is_positive[place])
+            probability = float(scores.probability[place])
+            label = self.positive if is_positive else self.negative
+            sure = probability if is_positive else 1 - probability
+            name = str(row) if scores.ids is None else str(scores.ids[place])
+            reason = reason_for(label, sure, self.out_of_fold)
+            yield int(scores.rank[place]), row, name, label, probability, reason
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the scores of the rows, as values that JSON can hold."""
         rates = {name: getattr(self.noise_rates, name) for name in _TOP}
@@ -410,6 +424,12 @@ def _reason_sql(label: str, sure: str, out_of_fold: bool) -> str:
 
 def _who(out_of_fold: bool) -> str:
     return "models that did not see the row" if out_of_fold else "the given probabilities"
+
+
+def check_place(folder: Path, force: bool) -> None:
+    """Raise an error where a run could not be saved, before anything is computed for it."""
+    refuse_existing(folder, force)
+    refuse_unwritable(folder)
 
 
 def refuse_existing(folder: Path, force: bool) -> None:

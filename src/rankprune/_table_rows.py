@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from rankprune._column_plan import Plan, plan_columns
 from rankprune._features import Encoder, fit_encoder
 from rankprune.exceptions import TableError
 from rankprune.tables import Table, sql_text
+
+_log = logging.getLogger("rankprune")
 
 # Pairs of which the second is positive by common use.
 _OBVIOUS = {
@@ -35,6 +38,8 @@ _OBVIOUS = {
     ("legit", "fraud"),
     ("unlabeled", "labeled"),
 }
+# Columns that are no features, by the option that names them.
+SPECIAL = ("id", "group", "probabilities", "trusted")
 # Values of a label that are looked at.
 _MAX_VALUES = 20
 # Cells that mean "no label" where two other values are left.
@@ -152,6 +157,17 @@ def _positive(values: list[str], asked: str | None, column: str) -> tuple[str, s
     )
 
 
+def feature_options(settings: dict[str, Any]) -> dict[str, list[str]]:
+    """Return which columns are features, from what was asked for."""
+    special = [settings[option] for option in SPECIAL if settings[option] is not None]
+    return {
+        "apart": [settings["label"], *special],
+        "drop": settings["drop"],
+        "keep": settings["keep"],
+        "text": settings["text"],
+    }
+
+
 def read_features(
     table: Table,
     labels: Labels,
@@ -169,6 +185,7 @@ def read_features(
             f"{table.name} must have columns to learn from beside the label; none is left. "
             + " ".join(plan.notes)
         )
+    _log.debug("making features of %d columns", len(plan.columns))
     encoder = fit_encoder(table, plan, 0 if embeddings is None else embeddings.shape[1])
     X = encoder.transform(table, embeddings)
     return Features(X if len(labels.rows) == table.n_rows else X[labels.rows], encoder, plan)

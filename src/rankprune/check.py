@@ -28,11 +28,12 @@ from rankprune._label_check import (
     Source,
     Subgroup,
     SuspectRow,
-    reason_for,
 )
 from rankprune._models import find_model, model_name
 from rankprune._table_rows import (
+    SPECIAL,
     Features,
+    feature_options,
     read_embeddings,
     read_features,
     read_flags,
@@ -49,12 +50,11 @@ from rankprune.core._intervals import row_intervals
 from rankprune.core._registry import DEFAULT_ESTIMATOR
 from rankprune.core._verdict import judge
 from rankprune.diagnostics import calibration, separability_curve
+from rankprune.exceptions import RankPruneWarning, warn_caller
 from rankprune.tables import Table, open_table
 
 _log = logging.getLogger("rankprune")
 
-# Columns that are no features, by the option that names them.
-SPECIAL = ("id", "group", "probabilities", "trusted")
 _N_RESAMPLES = 200
 N_BINS = 50
 # Suspects whose cells are kept for people to look at, columns of them, and signs of a cell.
@@ -308,17 +308,6 @@ def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: 
     return replace(check, suspects=_shown(check, cells))
 
 
-def feature_options(settings: dict[str, Any]) -> dict[str, list[str]]:
-    """Return which columns are features, from what was asked for."""
-    special = [settings[option] for option in SPECIAL if settings[option] is not None]
-    return {
-        "apart": [settings["label"], *special],
-        "drop": settings["drop"],
-        "keep": settings["keep"],
-        "text": settings["text"],
-    }
-
-
 def _check(
     X: Any,
     is_positive: NDArray[np.bool_],
@@ -352,6 +341,10 @@ def _check(
         confident = confident_counts(
             inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=None
         )
+    said = {str(warning.message): warning.category for warning in caught}
+    for message, category in said.items():
+        if issubclass(category, RankPruneWarning):
+            warn_caller(message, category)
     splits = scored.folds.splits
     return LabelCheck(
         positive=names[0],
@@ -378,7 +371,7 @@ def _check(
         columns=(),
         before_after=before_after,
         notes=(),
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        warnings=tuple(said),
         source=source,
         settings={},
         versions=_versions(),
@@ -454,25 +447,19 @@ def _subgroups(
 
 def _shown(check: LabelCheck, cells: Sequence[Sequence[str | None]]) -> tuple[SuspectRow, ...]:
     """Return the most suspicious rows as people are to see them."""
-    scores = check.scores
-    ranked = np.flatnonzero(scores.rank)
-    top = ranked[np.argsort(scores.rank[ranked])][:MAX_SHOWN]
-    shown = []
-    for row, texts in zip(top.tolist(), cells, strict=True):
-        label = check.positive if scores.is_positive[row] else check.negative
-        probability = float(scores.probability[row])
-        sure = probability if scores.is_positive[row] else 1 - probability
-        shown.append(
-            SuspectRow(
-                row=int(scores.rows[row]) + 1,
-                id=None if scores.ids is None else str(scores.ids[row]),
-                label=label,
-                probability=probability,
-                reason=reason_for(label, sure, check.out_of_fold),
-                cells=tuple(None if text is None else text[: MAX_CELL + 1] for text in texts),
-            )
+    return tuple(
+        SuspectRow(
+            row=row,
+            id=None if check.scores.ids is None else name,
+            label=label,
+            probability=probability,
+            reason=reason,
+            cells=tuple(None if text is None else text[: MAX_CELL + 1] for text in texts),
         )
-    return tuple(shown)
+        for (_, row, name, label, probability, reason), texts in zip(
+            check.ranked(), cells, strict=False
+        )
+    )
 
 
 def _versions() -> dict[str, str]:

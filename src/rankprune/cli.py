@@ -1,28 +1,52 @@
 """The command line: parse, call one function, show the result."""
 
 import logging
+import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 import rankprune
 from rankprune._cli_paper import paper
+from rankprune._cli_show import progress, say
+from rankprune._cli_tables import check, compare, export, predict, report, train
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(rankprune.__version__, prog_name="rankprune")
-def cli() -> None:
-    """Find wrong binary labels, say how many there are, and learn as if they were right."""
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Find wrong binary labels, say how many there are, and learn as if they were right.
+
+    Begin with: rankprune check TABLE --label COLUMN
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        context.invoke(demo)
+    else:
+        click.echo(context.get_help())
 
 
 @cli.command()
 @click.option("--seed", default=0, show_default=True, help="Decides which labels are flipped.")
-def demo(seed: int) -> None:
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("rankprune-demo"),
+    show_default=True,
+    help="Where the tables and the report go.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors.")
+def demo(seed: int, output: Path, quiet: bool) -> None:
     """Flip labels of scikit-learn's digits on purpose, and find them again."""
     from rankprune.demo import run_demo
 
-    result = run_demo(random_state=seed)
+    with progress(quiet, verbose=False):
+        result = run_demo(output, random_state=seed)
     true, found = result.true_rates, result.estimated_rates
     click.echo(
         f"""\
@@ -32,13 +56,20 @@ Is this digit odd? {result.n_rows} rows, {result.n_flipped} labels flipped on pu
 odd, labeled even            {true.positive_noise_rate:6.1%}      {found.positive_noise_rate:6.1%}
 even, labeled odd            {true.negative_noise_rate:6.1%}      {found.negative_noise_rate:6.1%}
 
-Pruned {result.n_pruned} rows, among them {result.n_found} of the {result.n_flipped} flipped \
+{result.n_suspects} suspects, among them {result.n_found} of the {result.n_flipped} flipped \
 ({result.n_found / result.n_flipped:.0%}).
 
-F1 on clean test labels
+F1 on clean labels of new rows
   fitted to the noisy labels  {result.f1_noisy:.3f}
   Rank Pruning                {result.f1_pruned:.3f}
-  fitted to clean labels      {result.f1_clean:.3f}"""
+  fitted to clean labels      {result.f1_clean:.3f}
+
+Report: {result.report}"""
+    )
+    say(
+        f"Next:   rankprune train {result.run} -o {output / 'model.skops'}\n"
+        "        rankprune check YOUR_TABLE.csv --label COLUMN",
+        quiet,
     )
 
 
@@ -107,4 +138,5 @@ def methods(jobs: int, again: bool, quiet: bool) -> None:
     _print_tables("methods", "method_tables", jobs, again, quiet)
 
 
-cli.add_command(paper)
+for command in (check, report, train, predict, export, compare, paper):
+    cli.add_command(command)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
 
-from rankprune.classifier import RankPruningClassifier
+from rankprune._files import write_whole
+from rankprune.check import check_table
 from rankprune.core import NoiseRates, flip_labels
+from rankprune.report import write_report
+from rankprune.table_model import TableModel, predict_table, train_model, train_plain
+
+_NAMES = np.asarray(["even", "odd"])
 
 
 @dataclass(frozen=True)
@@ -22,40 +27,62 @@ class Demo:
     Attributes
     ----------
     n_rows : int
-        Rows trained on.
-    n_flipped, n_pruned, n_found : int
-        Labels flipped, rows pruned, and flipped labels among the pruned rows.
+        Rows checked.
+    n_flipped, n_suspects, n_found : int
+        Labels flipped, rows found suspect, and flipped labels among these.
     true_rates, estimated_rates : NoiseRates
     f1_noisy, f1_pruned, f1_clean : float
         F1 on clean test labels of the plain fit to noisy labels, of Rank Pruning, and of the
         plain fit to clean labels.
+    table, new_table, run, report : Path
+        The table that was checked, one of new rows, the run directory and its report.
     """
 
     n_rows: int
     n_flipped: int
-    n_pruned: int
+    n_suspects: int
     n_found: int
     true_rates: NoiseRates
     estimated_rates: NoiseRates
     f1_noisy: float
     f1_pruned: float
     f1_clean: float
+    table: Path
+    new_table: Path
+    run: Path
+    report: Path
 
 
 def run_demo(
-    positive_noise_rate: float = 0.4, negative_noise_rate: float = 0.1, random_state: int = 0
+    folder: Path,
+    *,
+    positive_noise_rate: float = 0.4,
+    negative_noise_rate: float = 0.1,
+    random_state: int = 0,
 ) -> Demo:
-    """Flip labels of the digits (odd is positive), run Rank Pruning, and compare with the truth.
+    """Flip labels of the digits (odd is positive), check the table, and compare with the truth.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the tables and the run directory go.
+    positive_noise_rate, negative_noise_rate : float
+        Labels to flip.
+    random_state : int
+        Decides which.
 
     Examples
     --------
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from rankprune.demo import run_demo
-    >>> demo = run_demo()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     demo = run_demo(Path(folder))
     >>> demo.f1_noisy < demo.f1_pruned <= demo.f1_clean
     True
     """
     X, digits = load_digits(return_X_y=True)
-    X_train, X_test, truth, test_truth = train_test_split(
+    X, new_X, truth, new_truth = train_test_split(
         X, digits % 2, test_size=0.3, stratify=digits, random_state=random_state
     )
     labels = flip_labels(
@@ -64,17 +91,39 @@ def run_demo(
         negative_noise_rate=negative_noise_rate,
         random_state=random_state,
     )
-    base = make_pipeline(MinMaxScaler(), LogisticRegression())
-    model = RankPruningClassifier(base, random_state=random_state).fit(X_train, labels)
+    table = _write(folder / "digits.csv", X, labels)
+    new_table = _write(folder / "new.csv", new_X, None)
+    check = check_table(table, "label", positive="odd", random_state=random_state)
+    run = check.save(folder / "digits.csv.rankprune", force=True)
     is_wrong = labels != truth
+
+    def f1(model: TableModel) -> float:
+        return float(f1_score(new_truth, predict_table(model, new_table) > 0.5))
+
+    clean_table = _write(folder / "digits-clean.csv", X, truth)
     return Demo(
         n_rows=len(truth),
         n_flipped=int(is_wrong.sum()),
-        n_pruned=int(model.prune_mask_.sum()),
-        n_found=int((model.prune_mask_ & is_wrong).sum()),
+        n_suspects=check.n_suspects,
+        n_found=int(is_wrong[check.suspect_rows()].sum()),
         true_rates=NoiseRates.from_true_labels(truth, labels),
-        estimated_rates=model.noise_rates_,
-        f1_noisy=f1_score(test_truth, base.fit(X_train, labels).predict(X_test)),
-        f1_pruned=f1_score(test_truth, model.predict(X_test)),
-        f1_clean=f1_score(test_truth, base.fit(X_train, truth).predict(X_test)),
+        estimated_rates=check.noise_rates,
+        f1_noisy=f1(train_plain(table, "label", positive="odd")),
+        f1_pruned=f1(train_model(check)),
+        f1_clean=f1(train_plain(clean_table, "label", positive="odd")),
+        table=table,
+        new_table=new_table,
+        run=run,
+        report=write_report(run),
     )
+
+
+def _write(path: Path, X: NDArray[np.float64], labels: NDArray[np.int64] | None) -> Path:
+    names = [f"pixel_{i}" for i in range(X.shape[1])]
+    rows = [[f"{value:g}" for value in row] for row in X]
+    if labels is not None:
+        names.append("label")
+        rows = [[*row, name] for row, name in zip(rows, _NAMES[labels], strict=True)]
+    text = "\n".join(",".join(row) for row in [names, *rows]) + "\n"
+    write_whole(path, text.encode())
+    return path

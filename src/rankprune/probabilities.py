@@ -350,7 +350,6 @@ def _score_fold(
     train, test = split
     weights = None if sample_weight is None else sample_weight[train]
     fit_weighted(estimator, _safe_indexing(X, train), y[train], weights)
-    _log.debug("fold %d: fitted on %d rows, scoring %d", fold, len(train), len(test))
     _refuse_without_probabilities(estimator, "estimator")
     table = np.asarray(estimator.predict_proba(_safe_indexing(X, test)), dtype=np.float64)
     if table.shape != (len(test), 2):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import logging
 import os
 import re
 import shutil
@@ -22,9 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._files import whole_file
+from rankprune._files import unfinished, whole_file
 from rankprune._spooling import FORMATS, Spooled, existing, refuse_unknown_encoding, spool
 from rankprune.exceptions import TableError
+
+_log = logging.getLogger("rankprune")
 
 _DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}
 # A record longer than this is not read; the buffer must hold at least one.
@@ -126,8 +129,10 @@ class Table:
         path: Path,
         *,
         beside: Mapping[str, NDArray[Any]] | None = None,
+        shown: Sequence[str] | None = None,
         where: str = "true",
         safe: bool = False,
+        n_expected: int | None = None,
     ) -> int:
         """Write the table to a new file, and return the number of rows written.
 
@@ -137,21 +142,26 @@ class Table:
             CSV, TSV or Parquet by its ending.
         beside : mapping of str to array, default=None
             Columns to add, one value per row of the table.
+        shown : sequence of str, default=None
+            Those of them that are written; all by default.
         where : str, default="true"
             SQL condition over c0, c1, ... and the added columns by their names.
         safe : bool, default=False
             Keep spreadsheets from taking cells for formulas, by an apostrophe before them.
+        n_expected : int, default=None
+            Rows that must come out; the file is not written where others would.
         """
         added = dict(beside or {})
         kind = output_format(path)
-        names = [*self.names, *added]
+        shown = list(added) if shown is None else list(shown)
+        names = [*self.names, *shown]
         columns = [f"t.c{i}" for i in range(len(self.names))]
         if safe:
             columns = [
                 _spreadsheet_safe(column) if self.types[i] == "VARCHAR" else column
                 for i, column in enumerate(columns)
             ]
-        columns += [f"b.{_quoted(name)}" for name in added]
+        columns += [f"b.{_quoted(name)}" for name in shown]
         source = f"(SELECT * FROM {self._source}) t"
         if added:
             self._connection.register("beside", added)
@@ -164,19 +174,35 @@ class Table:
                     for column, name in zip(columns, names, strict=True)
                 )
                 copy = f"COPY (SELECT {named} FROM {source} WHERE {where}) TO {sql_text(part)}"
-                return int(self.run(f"{copy} (FORMAT parquet)").fetchone()[0])
-            body = part.with_suffix(".body")
-            delimiter = "\t" if path.suffix in (".tsv", ".tab") else self.delimiter
-            try:
-                count = self.run(
-                    f"COPY (SELECT {', '.join(columns)} FROM {source} WHERE {where}) TO "
-                    f"{sql_text(body)} (FORMAT csv, HEADER false, DELIMITER {sql_text(delimiter)})"
-                ).fetchone()[0]
-                with part.open("wb") as whole, body.open("rb") as rows:
-                    whole.write(_header(names, delimiter, safe))
-                    shutil.copyfileobj(rows, whole)
-            finally:
-                body.unlink(missing_ok=True)
+                count = self.run(f"{copy} (FORMAT parquet)").fetchone()[0]
+            else:
+                count = self._write_csv(part, path, names, columns, f"{source} WHERE {where}", safe)
+            if n_expected is not None and count != n_expected:
+                raise RuntimeError(f"{count} rows were to be written, not {n_expected}")
+        return int(count)
+
+    def _write_csv(
+        self,
+        part: Path,
+        path: Path,
+        names: Sequence[str],
+        columns: Sequence[str],
+        source: str,
+        safe: bool,
+    ) -> int:
+        """Write header and rows; the header is ours, since DuckDB would change names alike."""
+        delimiter = "\t" if path.suffix in (".tsv", ".tab") else self.delimiter
+        body = part.with_suffix(".body")
+        try:
+            count = self.run(
+                f"COPY (SELECT {', '.join(columns)} FROM {source}) TO {sql_text(body)} "
+                f"(FORMAT csv, HEADER false, DELIMITER {sql_text(delimiter)})"
+            ).fetchone()[0]
+            with part.open("wb") as whole, body.open("rb") as rows:
+                whole.write(_header(names, delimiter, safe))
+                shutil.copyfileobj(rows, whole)
+        finally:
+            body.unlink(missing_ok=True)
         return int(count)
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
@@ -213,8 +239,10 @@ def open_table(
         ) from error
     if encoding is not None:
         refuse_unknown_encoding(encoding)
+    _log.debug("reading %s", "a data frame" if hasattr(table, "columns") else table)
     with (
         tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
+        unfinished(Path(folder)),
         duckdb.connect(config={"temp_directory": folder}) as connection,
     ):
         connection.execute("SET preserve_insertion_order = true")

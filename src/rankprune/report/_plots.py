@@ -29,7 +29,9 @@ _RC: dict[Any, Any] = {
     "legend.facecolor": "none",
     "legend.framealpha": 0.0,
     "legend.edgecolor": "none",
-    "font.size": 10.0,
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "legend.fontsize": 7.5,
     "font.family": ["DejaVu Sans"],
 }
 
@@ -50,12 +52,12 @@ def draw_plots(check: LabelCheck) -> dict[str, str]:
     )
     rates = NoiseRateDisplay(check.intervals)
     return {
-        "rates": _svg("rates", rates.plot, 3.4),
+        "rates": _svg("rates", rates.plot, 3.0),
         "probabilities": _svg(
-            "probabilities", lambda ax: probabilities.plot(ax, bins=len(bins)), 4.4
+            "probabilities", lambda ax: probabilities.plot(ax, bins=len(bins)), 3.9
         ),
-        "separability": _svg("separability", SeparabilityDisplay(check.separability).plot, 3.8),
-        "calibration": _svg("calibration", CalibrationDisplay(check.calibration).plot, 3.8),
+        "separability": _svg("separability", SeparabilityDisplay(check.separability).plot, 3.3),
+        "calibration": _svg("calibration", CalibrationDisplay(check.calibration).plot, 3.3),
     }
 
 
@@ -70,7 +72,7 @@ def _svg(name: str, plot: Callable[[Any], Any], height: float) -> str:
     text = io.StringIO()
     # The salt makes identifiers the same in every run.
     with matplotlib.rc_context({**_RC, "svg.hashsalt": name}):
-        figure = Figure(figsize=(7, height), layout="constrained")
+        figure = Figure(figsize=(5.6, height), layout="constrained")
         plot(figure.subplots())
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
     return _inlined(text.getvalue(), name)

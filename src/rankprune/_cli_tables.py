@@ -1,0 +1,388 @@
+"""The commands that work on a table and on the run directory of a check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rankprune._cli_show import print_rows, progress, say
+
+RUN = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+_Command = Callable[..., Any]
+
+
+def _options(*options: Any) -> Callable[[_Command], _Command]:
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+_shown = _options(
+    click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors."),
+    click.option("-v", "--verbose", is_flag=True, help="Every step, and tracebacks of errors."),
+    click.option("--no-progress", is_flag=True, help="No progress on standard error."),
+)
+_read = _options(
+    click.option("--encoding", help="Of a text file; UTF-8 by default."),
+    click.option("--delimiter", help="Of a CSV file; the most frequent in its header by default."),
+)
+_learned = _options(
+    click.option("--label", required=True, metavar="COL", help="The labels, of two values."),
+    click.option("--positive", metavar="VALUE", help="The positive label."),
+    click.option("--drop", multiple=True, metavar="COL", help="Not a feature; may be repeated."),
+    click.option("--keep", multiple=True, metavar="COL", help="A feature whatever it looks like."),
+    click.option("--text", multiple=True, metavar="COL", help="Free text, used by its words."),
+    click.option("--group", metavar="COL", help="Rows that share it stay in one fold."),
+    click.option(
+        "--embeddings",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="NPY",
+        help="Numbers to use beside the columns, one row for each row of the table.",
+    ),
+    click.option(
+        "--model",
+        default="logistic",
+        show_default=True,
+        metavar="NAME",
+        help="logistic, boosting, or MODULE:OBJECT for your own classifier.",
+    ),
+    click.option(
+        "--folds", type=click.IntRange(min=2), default=3, show_default=True, help="Of the scores."
+    ),
+    click.option(
+        "--jobs",
+        type=int,
+        default=None,
+        metavar="N",
+        help="Folds fitted at the same time; changes no result.",
+    ),
+    click.option("--seed", default=0, show_default=True, help="Decides folds and models."),
+    click.option(
+        "--drop-unlabeled", is_flag=True, help="Leave rows without a label out; else an error."
+    ),
+)
+_force = click.option("--force", is_flag=True, help="Replace what is there.")
+_table_of_run = click.option(
+    "--table", type=FILE, help="Where the checked table lies now; where it lay by default."
+)
+
+
+def _form(*choices: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(choices),
+        default=choices[0],
+        show_default=True,
+        help="Of what is printed.",
+    )
+
+
+@click.command()
+@click.argument("table")
+@_learned
+@_read
+@_options(
+    click.option("--id", "id_", metavar="COL", help="What the rows are called."),
+    click.option(
+        "--probabilities",
+        metavar="COL",
+        help="Out-of-fold probabilities of the positive label; then nothing is fitted.",
+    ),
+    click.option("--trusted", metavar="COL", help="1 or true where a person settled the label."),
+    click.option(
+        "--scorer",
+        type=click.Choice(["committee", "model"]),
+        default="committee",
+        show_default=True,
+        help="Who scores the rows: the model with a forest and boosting beside it, which costs "
+        "three times the fits and mistakes overlap for noise far less, or the model alone.",
+    ),
+    click.option(
+        "--noise-estimator", default="curve", show_default=True, help="How rates are estimated."
+    ),
+    click.option(
+        "--rounds",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="How often rows are scored again without the suspects so far.",
+    ),
+    click.option(
+        "--fail-over",
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+        help="Exit with 1 where more labels than this are wrong.",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        type=RUN,
+        help="The run directory; TABLE.rankprune by default, none for standard input.",
+    ),
+    click.option("--top", type=click.IntRange(0, 500), default=100, help="Suspects to report."),
+    click.option("--redact", multiple=True, metavar="COL", help="Cells the report hides."),
+)
+@_form("text", "json", "jsonl", "csv")
+@_force
+@_shown
+def check(table: str, **asked: Any) -> None:
+    """Find out how many labels of TABLE are wrong, and which.
+
+    TABLE is CSV, TSV, JSON lines or Parquet, also compressed by gzip; - is standard input. The
+    answer is printed; a report, the scores of all rows and the result go to the run directory.
+    """
+    from rankprune._label_check import check_place
+    from rankprune.check import check_table
+    from rankprune.report import write_report
+
+    output = asked["output"]
+    place = output if output or table == "-" else Path(f"{table}.rankprune")
+    if place is not None:
+        check_place(place, asked["force"])
+    with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
+        found = check_table(
+            table,
+            asked["label"],
+            id=asked["id_"],
+            scorer="committee" if asked["scorer"] == "committee" else None,
+            n_jobs=asked["jobs"],
+            random_state=asked["seed"],
+            **{
+                name: asked[name]
+                for name in (
+                    "positive",
+                    "drop",
+                    "keep",
+                    "text",
+                    "group",
+                    "probabilities",
+                    "trusted",
+                    "embeddings",
+                    "model",
+                    "noise_estimator",
+                    "rounds",
+                    "folds",
+                    "drop_unlabeled",
+                    "encoding",
+                    "delimiter",
+                )
+            },
+        )
+        if place is not None:
+            found.save(place, force=True)
+            report_place = write_report(place, top=asked["top"], redact=asked["redact"])
+    _say_notes(found, asked["quiet"])
+    _print_check(found, asked["form"])
+    if place is not None:
+        say(f"\nReport: {report_place}", asked["quiet"])
+        say(f"Next:   rankprune train {place} -o model.skops", asked["quiet"])
+    if asked["fail_over"] is not None and found.wrong_share > asked["fail_over"]:
+        say(
+            f"{found.wrong_share:.1%} of the labels are wrong, more than the "
+            f"{asked['fail_over']:.1%} allowed by --fail-over."
+        )
+        raise click.exceptions.Exit(1)
+
+
+def _say_notes(found: Any, quiet: bool) -> None:
+    for warning in found.warnings:
+        say(f"warning: {warning}", quiet)
+    for note in found.notes[:20]:
+        say(f"note: {note}", quiet)
+    if len(found.notes) > 20:
+        say(f"note: {len(found.notes) - 20} more are in the report.", quiet)
+
+
+def _print_check(found: Any, form: str) -> None:
+    if form == "text":
+        click.echo(str(found))
+    elif form == "json":
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+    else:
+        names = ("rank", "row", "id", "label", "probability", "reason")
+        print_rows(names, found.ranked(), form)
+
+
+@click.command()
+@click.argument("run", type=RUN)
+@click.option(
+    "--top", type=click.IntRange(0, 500), default=100, show_default=True, help="Suspects to show."
+)
+@click.option("--redact", multiple=True, metavar="COL", help="Cells to hide; may be repeated.")
+@click.option("-o", "--output", type=FILE, help="RUN/report.html by default.")
+@click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors.")
+def report(run: Path, top: int, redact: tuple[str, ...], output: Path | None, quiet: bool) -> None:
+    """Draw the report of RUN again, without fitting anything."""
+    from rankprune.report import write_report
+
+    place = write_report(run, output, top=top, redact=redact)
+    click.echo(place)
+    say("Open it in a browser; it needs no network.", quiet)
+
+
+@click.command()
+@click.argument("run", type=RUN)
+@click.option("-o", "--output", type=FILE, required=True, help="Where the model goes.")
+@click.option("--model", metavar="NAME", help="Another than that of the check.")
+@click.option(
+    "--embeddings", type=click.Path(exists=True, dir_okay=False), metavar="NPY", help="As checked."
+)
+@_table_of_run
+@_force
+@_shown
+def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
+    """Fit the robust classifier to the rows that RUN keeps, and save it with skops."""
+    from rankprune._files import refuse_existing_file, refuse_same_file
+    from rankprune._label_check import LabelCheck
+    from rankprune.table_model import train_model
+
+    refuse_existing_file(output, force)
+    found = LabelCheck.load(run)
+    if found.source.path is not None:
+        refuse_same_file(output, asked["table"] or Path(found.source.path))
+    with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
+        model = train_model(
+            found, asked["table"], embeddings=asked["embeddings"], model=asked["model"]
+        )
+    model.save(output)
+    kept = found.n_rows - found.n_suspects
+    say(f"Fitted to {kept} of {found.n_rows} rows.", asked["quiet"])
+    click.echo(output)
+    say(f"Next: rankprune predict {output} TABLE", asked["quiet"])
+
+
+@click.command()
+@click.argument("model", type=FILE)
+@click.argument("table")
+@click.option(
+    "--embeddings", type=click.Path(exists=True, dir_okay=False), metavar="NPY", help="Of TABLE."
+)
+@click.option("--trust", multiple=True, metavar="TYPE", help="A type of your own in the model.")
+@click.option(
+    "-o", "--output", type=FILE, help="TABLE with two more columns, as CSV, TSV or Parquet."
+)
+@_read
+@_form("csv", "jsonl", "json")
+@_force
+@_shown
+def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
+    """Score the rows of TABLE by a MODEL that was trained before."""
+    from rankprune._files import refuse_existing_file
+    from rankprune.table_model import load_model, predict_table
+
+    if output is not None:
+        refuse_existing_file(output, asked["force"])
+    loaded = load_model(model, trusted=asked["trust"])
+    with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
+        found = predict_table(
+            loaded,
+            table,
+            output,
+            embeddings=asked["embeddings"],
+            encoding=asked["encoding"],
+            delimiter=asked["delimiter"],
+        )
+    if output is not None:
+        click.echo(output)
+        return
+    labels = (loaded.negative, loaded.positive)
+    rows = ((i + 1, p, labels[p > 0.5]) for i, p in enumerate(found.tolist()))
+    print_rows(("row", "probability", "label"), rows, asked["form"])
+
+
+@click.command()
+@click.argument("run", type=RUN)
+@click.option(
+    "-o", "--output", type=FILE, required=True, help="The new table: CSV, TSV or Parquet."
+)
+@click.option(
+    "--flag/--drop-suspects",
+    default=True,
+    help="Mark suspects in three more columns (the default), or leave them out.",
+)
+@click.option(
+    "--spreadsheet-safe", is_flag=True, help="An apostrophe before cells that look like formulas."
+)
+@_table_of_run
+@_force
+@_shown
+def export(run: Path, output: Path, flag: bool, force: bool, **asked: Any) -> None:
+    """Write the checked table again, with suspects marked or left out.
+
+    Columns and rows keep their order, and every cell stays as it was.
+    """
+    from rankprune._files import refuse_existing_file
+    from rankprune._label_check import LabelCheck
+    from rankprune.export import export_table
+
+    refuse_existing_file(output, force)
+    found = LabelCheck.load(run)
+    kept, removed = export_table(
+        found,
+        output,
+        asked["table"],
+        drop_suspects=not flag,
+        spreadsheet_safe=asked["spreadsheet_safe"],
+    )
+    click.echo(output)
+    say(f"{kept} rows kept, {removed} removed, {kept + removed} in all.", asked["quiet"])
+
+
+@click.command()
+@click.argument("table")
+@_learned
+@_read
+@click.option("--truth", metavar="COL", help="True labels to judge by, 1 or true for positive.")
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="May be repeated.")
+@_form("text", "csv", "jsonl", "json")
+@_shown
+def compare(table: str, methods: tuple[str, ...], **asked: Any) -> None:
+    """Compare the methods on TABLE, side by side.
+
+    Without true labels (--truth) all of it is an estimate, and says so.
+    """
+    from dataclasses import astuple, fields
+
+    from rankprune.comparison import compare_table
+    from rankprune.comparison._result import ComparedMethod
+
+    with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
+        found = compare_table(
+            table,
+            asked["label"],
+            methods=methods or None,
+            n_jobs=asked["jobs"],
+            random_state=asked["seed"],
+            **{
+                name: asked[name]
+                for name in (
+                    "positive",
+                    "truth",
+                    "group",
+                    "drop",
+                    "keep",
+                    "text",
+                    "embeddings",
+                    "model",
+                    "folds",
+                    "drop_unlabeled",
+                    "encoding",
+                    "delimiter",
+                )
+            },
+        )
+    if asked["form"] == "text":
+        click.echo(str(found))
+        return
+    names = [field.name for field in fields(ComparedMethod)]
+    print_rows(names, (astuple(row) for row in found.rows), asked["form"])
+    say(found.note, asked["quiet"])
