@@ -140,7 +140,7 @@ def check(table: str, **asked: Any) -> None:
     TABLE is CSV, TSV, JSON lines or Parquet, also compressed by gzip; - is standard input. The
     answer is printed; a report, the scores of all rows and the result go to the run directory.
     """
-    from rankprune._label_check import check_place
+    from rankprune._label_check import REPORT, check_place
     from rankprune.check import check_table
     from rankprune.report import write_report
 
@@ -179,7 +179,9 @@ def check(table: str, **asked: Any) -> None:
         )
         if place is not None:
             found.save(place, force=True)
-            report_place = write_report(place, top=asked["top"], redact=asked["redact"])
+            report_place = write_report(
+                found, place / REPORT, top=asked["top"], redact=asked["redact"]
+            )
     _say_notes(found, asked["quiet"])
     _print_check(found, asked["form"])
     if place is not None:

@@ -14,7 +14,7 @@ from typing import Any
 from rankprune.tables import Table, sql_text
 
 # Cells that mean "not known" in a column of numbers or dates; as a category they stay themselves.
-_MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "?", "-", ".", "#n/a")
+_MISSING = ("", "na", "n/a", "#n/a", "nan", "inf", "-inf", "null", "none", "nil", "?", "-", ".")
 _NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*")
 _DATES = re.compile(r"DATE|TIMESTAMP.*")
 _CATEGORIES = re.compile(r"VARCHAR|BOOLEAN|ENUM.*|UUID|TIME.*")
@@ -70,9 +70,9 @@ class _Look:
 
     n_present: int
     n_numbers: int
+    n_whole: int
     n_distinct: int
-    is_whole: bool
-    has_leading_zero: bool
+    n_leading_zero: int
     low: float | None
     high: float | None
 
@@ -196,14 +196,14 @@ def _looked_at(table: Table, names: Sequence[str], is_positive: str) -> list[_Co
     unclear = [
         name
         for name, look in looks.items()
-        if look.n_numbers < look.n_present or look.n_distinct <= _FEW or look.has_leading_zero
+        if look.n_numbers < look.n_present or look.n_distinct <= _FEW or look.n_leading_zero
     ]
 
     def closer_sql(table: Table, name: str) -> list[str]:
         return _closer_sql(table, name, is_positive)
 
     closer = dict(zip(unclear, _asked(table, unclear, _CloserLook, closer_sql), strict=True))
-    nothing = _Look(0, 0, 0, False, False, None, None)
+    nothing = _Look(0, 0, 0, 0, 0, None, None)
     return [
         _Column(name, types[name], looks.get(name, nothing), closer.get(name)) for name in names
     ]
@@ -216,27 +216,36 @@ def _asked(
     size = len(answer.__dataclass_fields__)
     found: list[Any] = []
     for start in range(0, len(names), PORTION):
-        asked = [sql(table, name) for name in names[start : start + PORTION]]
-        values = table.query(", ".join(text for texts in asked for text in texts))[0]
+        part = names[start : start + PORTION]
+        asked = [sql(table, name) for name in part]
+        values = table.query(
+            ", ".join(text for texts in asked for text in texts),
+            given=[f"{_finite_sql(table, name)} AS n{table.names.index(name)}" for name in part],
+        )[0]
         found += [answer(*values[i * size : (i + 1) * size]) for i in range(len(asked))]
     return found
+
+
+def _finite_sql(table: Table, name: str) -> str:
+    position = table.names.index(name)
+    number = number_sql(f"c{position}", table.types[position])
+    return f"CASE WHEN isfinite({number}) THEN {number} END"
 
 
 def _look_sql(table: Table, name: str) -> list[str]:
     """Return the aggregates of the first look, in the order of its fields."""
     position = table.names.index(name)
-    cell, kind = f"c{position}", table.types[position]
-    number = number_sql(cell, kind)
-    finite = f"FILTER (WHERE isfinite({number}))"
-    zero = f"{cell}[1] = '0' AND {cell}[2] BETWEEN '0' AND '9'"
+    cell, number = f"c{position}", f"n{position}"
+    # A zero and another digit; the sign after 9 is a colon.
+    zero = f"count(CASE WHEN {cell} >= '00' AND {cell} < '0:' THEN 1 END)"
     return [
         f"count({cell})",
-        f"count(*) {finite}",
+        f"count({number})",
+        f"count(CASE WHEN floor({number}) = {number} THEN 1 END)",
         f"approx_count_distinct({cell})",
-        f"coalesce(bool_and(floor({number}) = {number}) {finite}, false)",
-        f"coalesce(bool_or({zero}), false)" if kind == "VARCHAR" else "false",
-        f"min({number}) {finite}",
-        f"max({number}) {finite}",
+        zero if table.types[position] == "VARCHAR" else "0",
+        f"min({number})",
+        f"max({number})",
     ]
 
 
@@ -265,8 +274,10 @@ def _closer_sql(table: Table, name: str, is_positive: str) -> list[str]:
 def number_sql(cell: str, kind: str, decimal_comma: bool = False) -> str:
     """Return SQL for a cell as a number, NULL where it is none."""
     if kind == "VARCHAR":
+        # Trimmed also because DuckDB would let its CSV reader do the cast of a bare column, which
+        # fails at the first cell that is no number.
         text = f"replace({cell}, ',', '.')" if decimal_comma else cell
-        return f"try_cast({text} AS DOUBLE)"
+        return f"try_cast(trim({text}) AS DOUBLE)"
     if _NUMBERS.fullmatch(kind) or kind == "BOOLEAN":
         return f"CAST({cell} AS DOUBLE)"
     return "CAST(NULL AS DOUBLE)"
@@ -276,7 +287,7 @@ def date_sql(cell: str, kind: str) -> str | None:
     """Return SQL for a cell as a moment, NULL where it is none; None where it never is."""
     if kind == "VARCHAR":
         # A short number may be read as a date; it is a number.
-        return f"CASE WHEN length({cell}) >= 8 THEN try_cast({cell} AS TIMESTAMP) END"
+        return f"CASE WHEN length({cell}) >= 8 THEN try_cast(trim({cell}) AS TIMESTAMP) END"
     return f"CAST({cell} AS TIMESTAMP)" if _DATES.fullmatch(kind) else None
 
 
@@ -322,7 +333,7 @@ def _as_kind(column: _Column) -> str:
         return "number"
     if _DATES.fullmatch(column.type):
         return "date"
-    if column.type == "VARCHAR" and not column.look.has_leading_zero:
+    if column.type == "VARCHAR" and not column.look.n_leading_zero:
         # Leading zeros belong to codes, such as those of places.
         if column.n_numbers == column.n_values:
             return "number"
@@ -342,7 +353,7 @@ def _is_identifier(table: Table, column: _Column, kind: str) -> bool:
             and look.high is not None
             and look.high - look.low + 1 == look.n_present
         )
-        if not look.is_whole or not (counts_rows or _ID_NAME.search(column.name)):
+        if look.n_whole < look.n_numbers or not (counts_rows or _ID_NAME.search(column.name)):
             return False
     elif closer is not None and (closer.length >= _LONG or closer.spaces >= 1):
         return False

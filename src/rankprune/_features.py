@@ -7,7 +7,8 @@ same ones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -105,74 +106,104 @@ class Encoder:
         """Return the features of a table's rows: an array, or a sparse matrix where words are."""
         for column in self.columns:
             table.column(column, "The model's feature")
-        width = self.width + self.n_embedded
-        one_hot = sum(category.width for category in self.categories)
-        wide = width > _WIDE and one_hot > width / 2
-        if self.words or wide:
-            blocks = [*self._blocks(table), *self._word_blocks(table)]
-            if embeddings is not None:
-                blocks.append(sparse.csr_matrix(embeddings))
-            return sparse.hstack(blocks, format="csr", dtype=np.float64)
-        X = np.empty((table.n_rows, width))
-        position = 0
-        for block in self._blocks(table):
-            X[:, position : position + block.shape[1]] = (
-                block.toarray() if sparse.issparse(block) else block
-            )
-            position += block.shape[1]
-        if embeddings is not None:
-            X[:, position:] = embeddings
-        return X
-
-    def _blocks(self, table: Table) -> Iterator[Any]:
-        """Yield the features of one column after the other."""
-        asked = [_number_expression(table, number.column, number.part) for number in self.numbers]
-        for number, values in zip(self.numbers, table.fetch(asked), strict=True):
-            known = _known(values)
-            gaps = np.isnan(known)
-            known[gaps] = number.fill
-            columns = [(known - number.shift) / number.scale]
-            yield np.column_stack([*columns, gaps] if number.flagged else columns)
-        asked = [_level_expression(table, part) for part in self.categories]
-        for category, codes in zip(self.categories, table.fetch(asked), strict=True):
-            level = np.asarray(codes, dtype=np.intp)
-            used = (level > 0) & (level <= category.width)
-            rows = np.flatnonzero(used)
-            shape = (table.n_rows, category.width)
-            yield sparse.csr_matrix((np.ones(len(rows)), (rows, level[rows] - 1)), shape=shape)
-
-    def _word_blocks(self, table: Table) -> Iterator[Any]:
-        for column, vectorizer in self.words.items():
-            yield vectorizer.transform(_texts(table, column))
+        asked = [_number_sql(table, number.column, number.part) for number in self.numbers]
+        numbers = (
+            _encoded_number(number, _known(values))
+            for number, values in zip(self.numbers, table.fetch(asked), strict=True)
+        )
+        return _assembled(table, numbers, self, embeddings)
 
 
-def fit_encoder(table: Table, plan: Plan, n_embedded: int = 0) -> Encoder:
-    """Return how this table becomes features: means, spreads, levels and words."""
+def fit_encoder(
+    table: Table, plan: Plan, embeddings: NDArray[Any] | None = None
+) -> tuple[Encoder, Any]:
+    """Return how this table becomes features, and its features."""
     parts = [(name, "comma" if name in plan.decimal_comma else "value") for name in plan.numbers]
     for name in plan.dates:
         wanted = [part for part in _DATE_PARTS if part != "hour" or name in plan.with_hours]
         parts += [(name, part) for part in wanted]
-    asked = [_number_expression(table, name, part) for name, part in parts]
-    flagged = set(plan.gaps)
+    gaps = set(plan.gaps)
     numbers = []
-    for (name, part), values in zip(parts, table.fetch(asked), strict=True):
-        # A gap is said once, beside the first part of a date.
-        numbers.append(_fitted_number(name, part, _known(values), name in flagged))
-        flagged.discard(name)
-    words = {name: _fitted_words(table, name) for name in plan.texts}
-    return Encoder(tuple(numbers), tuple(_categories(table, plan.categories)), words, n_embedded)
+    for name, part in parts:
+        # A gap is said once, beside the first part of a date. The rest is learned below.
+        numbers.append(Number(name, part, 0.0, 1.0, 0.0, name in gaps))
+        gaps.discard(name)
+    encoder = Encoder(
+        tuple(numbers),
+        tuple(_categories(table, plan.categories)),
+        {name: _fitted_words(table, name) for name in plan.texts},
+        0 if embeddings is None else embeddings.shape[1],
+    )
+    fitted: list[Number] = []
+
+    def fit_numbers() -> Iterator[Any]:
+        asked = [_number_sql(table, name, part) for name, part in parts]
+        for number, values in zip(numbers, table.fetch(asked), strict=True):
+            known = _known(values)
+            fitted.append(_fitted_number(number, known))
+            yield _encoded_number(fitted[-1], known)
+
+    X = _assembled(table, fit_numbers(), encoder, embeddings)
+    return replace(encoder, numbers=tuple(fitted)), X
 
 
-def _fitted_number(name: str, part: str, values: NDArray[np.float64], flagged: bool) -> Number:
+def _assembled(
+    table: Table, numbers: Iterator[Any], encoder: Encoder, embeddings: NDArray[Any] | None
+) -> Any:
+    """Return the features side by side, a column after the other: little is held twice."""
+    blocks = chain(
+        numbers,
+        _category_blocks(table, encoder.categories),
+        (words.transform(_texts(table, name)) for name, words in encoder.words.items()),
+        () if embeddings is None else (embeddings,),
+    )
+    width = encoder.width + encoder.n_embedded
+    one_hot = sum(category.width for category in encoder.categories)
+    if encoder.words or (width > _WIDE and one_hot > width / 2):
+        return sparse.hstack(
+            [sparse.csr_matrix(block) for block in blocks], format="csr", dtype=np.float64
+        )
+    X = np.empty((table.n_rows, width))
+    position = 0
+    for block in blocks:
+        X[:, position : position + block.shape[1]] = (
+            block.toarray() if sparse.issparse(block) else block
+        )
+        position += block.shape[1]
+    return X
+
+
+def _encoded_number(number: Number, known: NDArray[np.float64]) -> NDArray[np.float64]:
+    gaps = np.isnan(known)
+    known[gaps] = number.fill
+    scaled = (known - number.shift) / number.scale
+    return np.column_stack([scaled, gaps]) if number.flagged else scaled[:, None]
+
+
+def _category_blocks(table: Table, categories: Sequence[Category]) -> Iterator[Any]:
+    asked = [_level_sql(table, category) for category in categories]
+    for category, codes in zip(categories, table.fetch(asked), strict=True):
+        level = np.asarray(codes, dtype=np.intp)
+        rows = np.flatnonzero((level > 0) & (level <= category.width))
+        shape = (table.n_rows, category.width)
+        yield sparse.csr_matrix((np.ones(len(rows)), (rows, level[rows] - 1)), shape=shape)
+
+
+def _fitted_number(number: Number, values: NDArray[np.float64]) -> Number:
+    """Return the number with its mean, its spread, and what stands for a gap."""
     known = values[~np.isnan(values)]
     if not len(known):
-        return Number(name, part, 0.0, 1.0, 0.0, flagged)
+        return number
     # Divided first, since the square of a huge number is none.
     size = float(np.abs(known).max()) or 1.0
     scaled = known / size
     spread = float(scaled.std())
-    scale = spread * size if spread > 1e-12 else 1.0
-    return Number(name, part, float(scaled.mean()) * size, scale, float(np.median(known)), flagged)
+    return replace(
+        number,
+        shift=float(scaled.mean()) * size,
+        scale=spread * size if spread > 1e-12 else 1.0,
+        fill=float(np.median(known)),
+    )
 
 
 def _categories(table: Table, names: Sequence[str]) -> Iterator[Category]:
@@ -227,7 +258,7 @@ def _known(values: NDArray[Any]) -> NDArray[np.float64]:
     return found
 
 
-def _number_expression(table: Table, name: str, part: str) -> str:
+def _number_sql(table: Table, name: str, part: str) -> str:
     position = table.names.index(name)
     cell, kind = f"c{position}", table.types[position]
     if part in _DATE_PARTS:
@@ -237,7 +268,7 @@ def _number_expression(table: Table, name: str, part: str) -> str:
     return number_sql(cell, kind, part == "comma")
 
 
-def _level_expression(table: Table, category: Category) -> str:
+def _level_sql(table: Table, category: Category) -> str:
     cell = f"coalesce(CAST(c{table.names.index(category.column)} AS VARCHAR), '')"
     levels = ", ".join(sql_text(level) for level in category.levels)
     return f"coalesce(list_position([{levels}], {cell}), 0)"

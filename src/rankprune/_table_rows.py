@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._column_plan import Plan, plan_columns
+from rankprune._column_plan import Plan, number_sql, plan_columns
 from rankprune._features import Encoder, fit_encoder
 from rankprune.exceptions import TableError
 from rankprune.tables import Table, sql_text
@@ -186,8 +186,7 @@ def read_features(
             + " ".join(plan.notes)
         )
     _log.debug("making features of %d columns", len(plan.columns))
-    encoder = fit_encoder(table, plan, 0 if embeddings is None else embeddings.shape[1])
-    X = encoder.transform(table, embeddings)
+    encoder, X = fit_encoder(table, plan, embeddings)
     return Features(X if len(labels.rows) == table.n_rows else X[labels.rows], encoder, plan)
 
 
@@ -231,7 +230,7 @@ def read_texts(table: Table, column: str, option: str, rows: NDArray[np.intp]) -
 def read_probabilities(table: Table, column: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return a column of probabilities."""
     position = table.column(column, "--probabilities")
-    (found,) = table.fetch([f"try_cast(c{position} AS DOUBLE)"])
+    (found,) = table.fetch([number_sql(f"c{position}", table.types[position])])
     values = np.ma.filled(np.ma.asarray(found, dtype=np.float64)[rows], np.nan)
     wrong = ~((values >= 0) & (values <= 1))
     if wrong.any():

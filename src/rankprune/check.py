@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from rankprune._before_after import judge_on_trusted
 from rankprune._column_plan import Plan
@@ -46,7 +47,7 @@ from rankprune.core import prune_labels, rank_suspects
 from rankprune.core._confident_counts import confident_counts
 from rankprune.core._informative import auc
 from rankprune.core._inputs import Inputs, validate_labels
-from rankprune.core._intervals import row_intervals
+from rankprune.core._intervals import coarser, row_intervals
 from rankprune.core._registry import DEFAULT_ESTIMATOR
 from rankprune.core._verdict import judge
 from rankprune.diagnostics import calibration, separability_curve
@@ -64,7 +65,7 @@ _MAX_GROUPS, _MAX_GROUPED = 12, 8
 # A share of suspects that differs by more standard errors than this stands out.
 _Z_STANDS_OUT = 4.0
 # A feature that orders the labels this well by itself may have been filled in from them.
-_LEAK_AUC, _LEAK_CELLS = 0.995, 20_000_000
+_LEAK_AUC, _LEAK_ROWS = 0.995, 10_000
 _PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
 
 
@@ -326,16 +327,19 @@ def _check(
         found = how.classifier()._examine(X, is_positive, None, groups, probabilities, trusted)
         doubt, scored = found.table.doubt, found.scored
         inputs = doubt.inputs(scored.scores)
-        verdict = scored.verdict or judge(inputs, list(scored.opinions[doubt.doubted].T))
+        few = coarser(inputs)
+        verdict = scored.verdict or judge(few, [few.probabilities], how.noise_estimator)
         _log.debug("drawing rows again for the intervals")
-        intervals = row_intervals(
-            inputs,
-            how.noise_estimator,
-            scored.estimated,
-            level=0.95,
-            n_resamples=_N_RESAMPLES,
-            random_state=how.random_state,
-        )
+        # Threads on matrices of four numbers take a hundred times as long as the sums.
+        with threadpool_limits(limits=1, user_api="blas"):
+            intervals = row_intervals(
+                few,
+                how.noise_estimator,
+                scored.estimated,
+                level=0.95,
+                n_resamples=_N_RESAMPLES,
+                random_state=how.random_state,
+            )
         before_after = judge_on_trusted(found) if trusted is not None else None
         scores, cutoffs = _suspects(found)
         confident = confident_counts(
@@ -345,7 +349,7 @@ def _check(
     for message, category in said.items():
         if issubclass(category, RankPruneWarning):
             warn_caller(message, category)
-    splits = scored.folds.splits
+    splits, few_rows = scored.folds.splits, (few.is_positive, few.probabilities)
     return LabelCheck(
         positive=names[0],
         negative=names[1],
@@ -353,8 +357,8 @@ def _check(
         noise_rates=scored.rates,
         estimated_rates=scored.estimated,
         intervals=intervals,
-        separability=separability_curve(inputs.is_positive, inputs.probabilities),
-        calibration=calibration(inputs.is_positive, inputs.probabilities),
+        separability=separability_curve(*few_rows, sample_weight=few.sample_weight),
+        calibration=calibration(*few_rows, sample_weight=few.sample_weight),
         histogram=_histogram(inputs),
         confident=Confident(
             positive_threshold=float(confident.positive_threshold or 0.0),
@@ -413,13 +417,13 @@ def _leaks(features: Features | None, is_positive: NDArray[np.bool_]) -> list[st
     """Return a warning for each column that tells the label almost by itself."""
     if features is None or sparse.issparse(features.X):
         return []
-    n_rows = max(1000, _LEAK_CELLS // max(features.X.shape[1], 1))
-    labels = is_positive[:n_rows]
+    part = slice(None, None, max(1, len(is_positive) // _LEAK_ROWS))
+    labels = is_positive[part]
     if labels.all() or not labels.any():
         return []
     found = []
     for column, name in enumerate(features.encoder.names):
-        area = auc(labels, features.X[:n_rows, column], None)
+        area = auc(labels, features.X[part, column], None)
         if max(area, 1 - area) >= _LEAK_AUC:
             found.append(
                 f"Feature {name!r} alone tells the label almost exactly (AUC "

@@ -91,10 +91,13 @@ class Table:
             found = self.run(f"SELECT {named} FROM {self._source}").fetchnumpy()
             yield from (found.pop(f"v{i}") for i in range(len(part)))
 
-    def query(self, select: str, tail: str = "", parameters: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows of a query over the columns c0, c1, ..., as tuples."""
-        found = self.run(f"SELECT {select} FROM {self._source} {tail}", parameters)
-        rows: list[Any] = found.fetchall()
+    def query(self, select: str, tail: str = "", given: Sequence[str] = ()) -> list[Any]:
+        """Return the rows of a query over the columns c0, c1, ..., as tuples.
+
+        ``given`` are expressions with a name, computed once for all that use it.
+        """
+        source = f"(SELECT *, {', '.join(given)} FROM {self._source})" if given else self._source
+        rows: list[Any] = self.run(f"SELECT {select} FROM {source} {tail}").fetchall()
         return rows
 
     def cells(self, rows: NDArray[np.intp], columns: Sequence[int]) -> list[list[str | None]]:

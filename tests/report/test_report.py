@@ -1,0 +1,209 @@
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv
+from rankprune import LabelCheck, check_table, flip_labels, write_report
+from rankprune.report import render_report
+from rankprune.report._texts import command, trust_points, visible
+
+pytest.importorskip("duckdb")
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+HOSTILE = '<script>alert("x")</script>'
+
+
+@pytest.fixture(scope="module")
+def check(tmp_path_factory):
+    path, _, _ = noisy_csv(tmp_path_factory.mktemp("people"), n=400)
+    return check_table(path, "label", id="row id", scorer=None)
+
+
+@pytest.fixture(scope="module")
+def page(check):
+    return render_report(check)
+
+
+def text_of(page):
+    page = re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.S)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+def test_every_section_is_there_and_the_verdict_comes_first(page, check):
+    numbers = re.findall(r"<h2 id=\"s\d+\">(\d+)\.", page)
+    assert numbers == [str(i) for i in range(1, 12)]
+    text = text_of(page)
+    assert text.index("of your labels are wrong") < text.index("Can you trust this")
+    assert f"{check.n_suspects} of 400" not in text
+    assert f"{check.intervals.positive_noise_rate.low:.1%}" in text
+
+
+def test_it_is_one_file_that_loads_nothing_and_runs_nothing(page):
+    assert "default-src 'none'" in page
+    assert "<script" not in page
+    loads = re.findall(r"(?:src|href)=\"([^\"]*)\"", page)
+    assert all(place.startswith("#") for place in loads)
+    assert not re.search(r"url\((?!#)", page)
+    assert not re.search(r"@import|javascript:| on\w+=", page)
+
+
+def test_plots_have_a_title_and_a_table_and_identifiers_of_their_own(page):
+    assert page.count("<svg ") == 4
+    assert page.count('role="img"') == 4
+    identifiers = re.findall(r'\bid="([^"]+)"', page)
+    assert len(identifiers) == len(set(identifiers))
+    for reference in re.findall(r'(?:href="#|url\(#|aria-labelledby=")([^")]+)', page):
+        assert reference in identifiers
+    assert page.count("The numbers behind this plot") == 3
+    assert "#010203" not in page
+
+
+def test_the_same_check_gives_the_same_bytes(check, page):
+    assert render_report(check) == page
+
+
+def test_it_is_drawn_again_from_the_run_directory_alone(check, page, tmp_path):
+    run = check.save(tmp_path / "run")
+    place = write_report(run)
+    assert place.read_text() == page
+    assert write_report(run, tmp_path / "other.html", top=3).read_text().count("<li><details>") == 3
+    with pytest.raises(ValueError, match="path must say where"):
+        write_report(LabelCheck.load(run))
+
+
+def test_columns_can_be_hidden(check):
+    first = check.suspects[0]
+    page = render_report(check, redact=["row id", "height"])
+    assert first.id not in page
+    assert first.cells[1] not in page
+    assert "(redacted)" in page
+    with pytest.raises(ValueError, match=r"--redact must name columns of the run, got 'zzz'"):
+        render_report(check, redact=["zzz"])
+
+
+def test_hostile_names_and_cells_are_shown_and_do_nothing(tmp_path):
+    rows, _, _ = noisy_rows(200)
+    bidi = "abc\u202edcba"
+    rows = [
+        [f"{HOSTILE}{i}", *row[1:3], bidi, "yes'\"><b>" if row[4] == "yes" else HOSTILE]
+        for i, row in enumerate(rows)
+    ]
+    names = [HOSTILE, "height", "weight", "<img src=x onerror=alert(1)>", "<b>label</b>"]
+    path = write_csv(tmp_path / "<script>a.csv", rows, names)
+    check = check_table(path, "<b>label</b>", id=HOSTILE, scorer=None)
+    page = render_report(check)
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "<b>label" not in page
+    assert "\u202e" not in page
+    assert "abc⟨U+202E⟩dcba" in page
+    assert "&lt;script&gt;" in page
+
+
+def test_hidden_signs_are_shown_and_long_texts_cut():
+    assert visible("a\x00b\u200bc\ue000") == "a⟨U+0000⟩b⟨U+200B⟩c⟨U+E000⟩"
+    assert visible("line\nnext\tä") == "line\nnext\tä"
+    assert visible("x" * 600) == "x" * 500 + "…"
+
+
+def test_the_page_stays_below_two_megabytes_whatever_the_cells(tmp_path):
+    rows, _, _ = noisy_rows(1200, noise=(0.4, 0.3))
+    nasty = '<&">' * 300
+    extra = [f"col <&> {i}" for i in range(45)]
+    rows = [[*row, *[nasty] * 45] for row in rows]
+    path = write_csv(tmp_path / "t.csv", rows, [*NAMES, *extra])
+    check = check_table(path, "label", scorer=None)
+    page = render_report(check, top=500)
+    assert check.n_suspects > 200
+    assert len(page.encode()) < 2_000_000
+    assert "all of them are in" in text_of(page)
+    assert len(check.notes) >= 45
+    assert "more notes are in" in text_of(page)
+
+
+def test_a_clean_table_is_called_clean(tmp_path):
+    rows, _, _ = noisy_rows(600, noise=(0.0, 0.0))
+    check = check_table(write_csv(tmp_path / "t.csv", rows), "label", scorer=None)
+    assert check.verdict.level == "clean"
+    text = text_of(render_report(check))
+    assert "Your labels look clean" in text
+    assert "There are none." in text
+    assert "not told apart from no noise" in text
+
+
+def test_before_and_after_is_shown_only_for_trusted_labels(check, page, tmp_path):
+    assert "This cannot be judged yet" in text_of(page)
+    rows, _, _ = noisy_rows(400)
+    rows = [[*row, str(int(i % 4 == 0))] for i, row in enumerate(rows)]
+    path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "settled"])
+    trusted = check_table(path, "label", trusted="settled", scorer=None)
+    text = text_of(render_report(trusted))
+    assert "On 100 rows whose labels a person settled" in text
+    assert "cannot be judged yet" not in text
+
+
+def levels(check):
+    return [point.level for point in trust_points(check)]
+
+
+def test_what_speaks_against_trust_is_said(check):
+    assert levels(check)[0] == "good"
+    weak = replace(check, out_of_fold=False, duplicates=None)
+    assert levels(weak)[0] == "open"
+    assert levels(weak)[6] == "open"
+    found = replace(check.duplicates, n_rows=10, n_straddling=4, n_contradicting=2)
+    repeated = trust_points(replace(check, duplicates=found))[6]
+    assert (repeated.level, "look at them first" in repeated.advice) == ("beware", True)
+    harmless = replace(found, n_straddling=0, n_contradicting=0)
+    assert levels(replace(check, duplicates=harmless))[6] == "good"
+    assert trust_points(replace(check, n_groups=7))[5].answer == "No: 7 groups were kept together."
+
+
+@pytest.mark.parametrize(("clean_auc", "level"), [(0.99, "good"), (0.9, "beware"), (0.7, "bad")])
+def test_weak_models_are_not_trusted(check, clean_auc, level):
+    verdict = replace(check.verdict, clean_auc=clean_auc)
+    assert levels(replace(check, verdict=verdict))[1] == level
+
+
+def test_unreliable_rates_and_slopes_are_named(check):
+    rates = replace(check.estimated_rates, reliable=False)
+    assert levels(replace(check, estimated_rates=rates))[3] == "bad"
+    for flat, level in ((True, "good"), (False, "beware"), (None, "open")):
+        side = replace(check.separability.positive, flat=flat)
+        other = replace(check.separability.negative, flat=True)
+        curve = replace(check.separability, positive=side, negative=other)
+        assert levels(replace(check, separability=curve))[4] == level
+
+
+def test_the_command_does_it_again(check, tmp_path):
+    words = command(check)
+    assert words.startswith("rankprune check people.csv --label label --positive yes --id 'row id'")
+    assert "--scorer model" in words
+    assert "--seed 0" in words
+    settings = {
+        **check.settings,
+        "drop": ["a b"],
+        "text": ["t"],
+        "delimiter": ";",
+        "drop_unlabeled": True,
+        "scorer": "committee",
+    }
+    words = command(replace(check, settings=settings))
+    assert "--delimiter ';'" in words
+    assert "--drop 'a b'" in words
+    assert words.endswith("--drop-unlabeled")
+
+
+def test_a_check_of_arrays_has_a_report_too(tmp_path):
+    from rankprune import check_labels
+
+    rng = np.random.RandomState(0)
+    truth = rng.randint(0, 2, 300)
+    y = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.2, random_state=0)
+    X = rng.normal(3 * truth[:, None], 1, (300, 3))
+    page = render_report(check_labels(X, y, scorer=None))
+    assert "rankprune.check_labels(X, y)" in page
+    assert "not kept" in page

@@ -1,0 +1,207 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from noisy_table import write_csv
+from rankprune._column_plan import plan_columns
+from rankprune._features import fit_encoder, row_hashes
+from rankprune.exceptions import TableError
+from rankprune.tables import open_table
+
+pytest.importorskip("duckdb")
+
+N = 60
+LABEL = [str(i % 2) for i in range(N)]
+
+
+def planned(tmp_path, columns, **options):
+    """Return the plan, the encoder and the features of a table of these columns and a label."""
+    names = [*columns, "y"]
+    rows = [list(row) for row in zip(*columns.values(), LABEL, strict=True)]
+    with open_table(write_csv(tmp_path / "t.csv", rows, names, delimiter=";")) as table:
+        is_positive = f"c{len(names) - 1} = '1'"
+        plan = plan_columns(table, is_positive, apart=["y"], **options)
+        encoder, X = fit_encoder(table, plan)
+        assert np.array_equal(_dense(X), _dense(encoder.transform(table)))
+    return plan, encoder, _dense(X)
+
+
+def _dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def spread(values):
+    return [values[i % len(values)] for i in range(N)]
+
+
+def test_numbers_are_standardized_and_gaps_are_filled_and_flagged(tmp_path):
+    cells = spread(["1", "2.5", "-3e2", "NA", "", "n/a", " 7 "])
+    plan, encoder, X = planned(tmp_path, {"a": cells})
+    assert (plan.numbers, plan.gaps) == (("a",), ("a",))
+    assert encoder.names == ["a", "a (missing)"]
+    known = np.asarray([float(c) if c.strip() not in ("NA", "", "n/a") else np.nan for c in cells])
+    np.testing.assert_array_equal(X[:, 1], np.isnan(known))
+    filled = np.where(np.isnan(known), np.nanmedian(known), known)
+    np.testing.assert_allclose(X[:, 0], (filled - np.nanmean(known)) / np.nanstd(known), atol=1e-12)
+
+
+def test_huge_numbers_do_not_overflow_and_infinite_ones_are_gaps(tmp_path):
+    plan, _, X = planned(tmp_path, {"a": spread(["1e300", "-1e300", "inf", "nan", "2e299"])})
+    assert plan.gaps == ("a",)
+    assert np.isfinite(X).all()
+    assert np.abs(X[:, 0]).max() < 5
+
+
+def test_decimal_commas_are_numbers(tmp_path):
+    plan, _, X = planned(tmp_path, {"a": spread(["1,5", "2,25", "-3", "10,75"])})
+    assert (plan.numbers, plan.decimal_comma, plan.gaps) == (("a",), ("a",), ())
+    assert len(np.unique(X[:, 0])) == 4
+
+
+def test_codes_with_leading_zeros_are_categories(tmp_path):
+    plan, encoder, X = planned(tmp_path, {"zip": spread(["01067", "50667", "10115"])})
+    assert plan.categories == ("zip",)
+    assert encoder.names == ["zip = 01067", "zip = 10115", "zip = 50667"]
+    np.testing.assert_array_equal(X.sum(axis=1), 1)
+
+
+def test_missing_cells_are_a_category_of_their_own_and_na_is_a_name(tmp_path):
+    _, encoder, _ = planned(tmp_path, {"c": spread(["NA", "", "red"])})
+    assert encoder.names == ["c = ", "c = NA", "c = red"]
+
+
+def test_a_category_of_two_values_is_one_feature(tmp_path):
+    _, encoder, X = planned(tmp_path, {"c": spread(["m", "f", "m"])})
+    assert encoder.names == ["c = m"]
+    assert X[:, 0].tolist() == [float(c == "m") for c in spread(["m", "f", "m"])]
+
+
+def test_dates_become_days_month_weekday_and_hours_where_there_are_any(tmp_path):
+    days = spread(["2024-01-31", "2024-02-01", "", "1999-12-31"])
+    hours = spread(["2024-01-31 13:00", "2024-02-01T05:30:00", "2020-05-05 00:00:00"])
+    plan, encoder, X = planned(tmp_path, {"day": days, "when": hours})
+    assert plan.dates == ("day", "when")
+    assert plan.with_hours == ("when",)
+    expected = ["day (days)", "day (missing)", "day (month)", "day (weekday)"]
+    assert encoder.names[:4] == expected
+    assert "when (hour)" in encoder.names
+    one_day = (X[1, 0] - X[0, 0]) * encoder.numbers[0].scale
+    assert one_day == pytest.approx(1)
+
+
+def test_what_is_no_feature_is_left_out_and_said(tmp_path):
+    columns = {
+        "id": [str(i + 100) for i in range(N)],
+        "code": [f"K-{i:03d}" for i in range(N)],
+        "empty": [""] * N,
+        "same": ["x"] * N,
+        "copy": ["J" if y == "1" else "N" for y in LABEL],
+        "note": [f"row {i} has some words that nobody else wrote down" for i in range(N)],
+        "good": spread(["1", "2", "3"]),
+    }
+    plan, encoder, _ = planned(tmp_path, columns)
+    assert encoder.columns == ["good"]
+    said = "\n".join(plan.notes)
+    assert "'id' was left out: no value occurs twice, as in an identifier" in said
+    assert "'code' was left out: no value occurs twice" in said
+    assert "'empty' was left out: every cell is empty" in said
+    assert "'same' was left out: every row has the same value" in said
+    assert "'copy' was left out: it tells the label exactly" in said
+    assert "--keep copy" in said
+    assert "'note' was left out: it looks like free text. To use its words: --text note" in said
+
+
+def test_what_is_to_be_kept_is_kept(tmp_path):
+    columns = {
+        "id": [str(i + 100) for i in range(N)],
+        "copy": ["J" if y == "1" else "N" for y in LABEL],
+    }
+    plan, _, _ = planned(tmp_path, columns, keep=["id", "copy"])
+    assert (plan.numbers, plan.categories, plan.notes) == (("id",), ("copy",), ())
+
+
+def test_numbers_that_are_all_different_are_no_identifier(tmp_path):
+    plan, _, _ = planned(tmp_path, {"amount": [str(7 * i * i + 3) for i in range(N)]})
+    assert plan.numbers == ("amount",)
+
+
+def test_of_many_values_the_most_frequent_are_used(tmp_path):
+    cells = [f"v{i // 2}" if i < 30 else f"w{i % 3}" for i in range(N)]
+    plan, encoder, _ = planned(tmp_path, {"c": cells})
+    assert encoder.categories[0].levels[:3] == ("w0", "w1", "w2")
+    assert plan.notes == ()
+    wide = {"c": [f"v{i % 55}" for i in range(N)]}
+    plan, encoder, _ = planned(tmp_path, wide)
+    assert "different values; the 50 most frequent are used" in plan.notes[0]
+    assert all(len(category.levels) <= 50 for category in encoder.categories)
+
+
+def test_texts_are_used_by_their_words(tmp_path):
+    cells = [f"{'good' if y == '1' else 'poor'} thing number {i}" for i, y in enumerate(LABEL)]
+    plan, encoder, X = planned(tmp_path, {"t": cells, "a": spread(["1", "2", "3"])}, text=["t"])
+    assert plan.texts == ("t",)
+    column = encoder.words["t"].vocabulary_["good"] + 1
+    np.testing.assert_array_equal(X[:, column] > 0, np.asarray(LABEL) == "1")
+    with pytest.raises(TableError, match=r"--text must name a column with words; 't' has none"):
+        planned(tmp_path, {"t": ["."] * N}, text=["t"])
+
+
+def test_a_new_table_gets_the_same_features(tmp_path):
+    _, encoder, _ = planned(tmp_path, {"a": spread(["1", "2", "3"]), "c": spread(["x", "y", "z"])})
+    new = write_csv(tmp_path / "new.csv", [["y", "2", "other"], ["?", "bad", ""]], ["c", "a", "b"])
+    with open_table(new) as table:
+        X = encoder.transform(table)
+    np.testing.assert_allclose(X, [[0, 0, 1, 0], [0, 0, 0, 0]], atol=1e-12)
+    with (
+        open_table(write_csv(tmp_path / "bad.csv", [["1"]], ["aa"])) as table,
+        pytest.raises(TableError, match=r"The model's feature must be a column of bad\.csv; 'a'"),
+    ):
+        encoder.transform(table)
+
+
+def test_columns_of_parquet_are_used_by_their_types(tmp_path):
+    pl = pytest.importorskip("polars")
+    import datetime
+
+    frame = pl.DataFrame(
+        {
+            "f": [float(i) if i % 5 else float("nan") for i in range(N)],
+            "b": [i % 3 == 0 for i in range(N)],
+            "d": [datetime.date(2024, 1 + i % 12, 1) for i in range(N)],
+            "l": [[i] for i in range(N)],
+            "y": LABEL,
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    with open_table(tmp_path / "t.parquet") as table:
+        plan = plan_columns(table, "c4 = '1'", apart=["y"])
+        _, X = fit_encoder(table, plan)
+    assert (plan.numbers, plan.categories, plan.dates) == (("f",), ("b",), ("d",))
+    assert plan.gaps == ("f",)
+    assert "'l' was left out: it holds BIGINT[], not numbers or text" in plan.notes[0]
+    assert np.isfinite(X).all()
+
+
+def test_many_categories_are_kept_sparse(tmp_path):
+    columns = {f"c{i}": [f"{(row * (i + 3)) % 29}x" for row in range(N)] for i in range(40)}
+    names = [*columns, "y"]
+    rows = [list(row) for row in zip(*columns.values(), LABEL, strict=True)]
+    with open_table(write_csv(tmp_path / "t.csv", rows, names)) as table:
+        _, X = fit_encoder(table, plan_columns(table, "c40 = '1'", apart=["y"]))
+    assert sparse.issparse(X)
+    assert X.shape[1] > 1000
+
+
+def test_equal_rows_have_equal_hashes(tmp_path):
+    rows = [["1", "x"], ["2", "x"], ["1", "x"], ["1", ""]]
+    with open_table(write_csv(tmp_path / "t.csv", rows, ["a", "b"])) as table:
+        first, second, third, fourth = row_hashes(table, ["a", "b"])
+    assert first == third
+    assert len({int(first), int(second), int(fourth)}) == 3
+
+
+def test_options_name_columns_that_exist(tmp_path):
+    with open_table(write_csv(tmp_path / "t.csv", [["1", "x"]], ["a", "b"])) as table:
+        for option in ("drop", "keep", "text"):
+            with pytest.raises(TableError, match=rf"--{option} must be a column"):
+                plan_columns(table, "true", **{option: ["zzz"]})

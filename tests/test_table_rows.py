@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from noisy_table import write_csv
+from rankprune._table_rows import (
+    read_embeddings,
+    read_flags,
+    read_labels,
+    read_probabilities,
+    read_texts,
+)
+from rankprune.exceptions import TableError
+from rankprune.tables import open_table
+
+pytest.importorskip("duckdb")
+
+
+def opened(tmp_path, cells, name="y"):
+    return open_table(write_csv(tmp_path / "t.csv", [[c, "x"] for c in cells], [name, "b"]))
+
+
+def labels_of(tmp_path, cells, positive=None, drop_unlabeled=False):
+    with opened(tmp_path, cells) as table:
+        return read_labels(table, "y", positive, drop_unlabeled)
+
+
+@pytest.mark.parametrize(
+    ("values", "positive"),
+    [
+        (("0", "1"), "1"),
+        (("True", "False"), "True"),
+        (("yes", "No"), "yes"),
+        (("-1", "1"), "1"),
+        (("spam", "ham"), "spam"),
+        (("POSITIVE", "negative"), "POSITIVE"),
+    ],
+)
+def test_the_positive_label_by_common_use(tmp_path, values, positive):
+    found = labels_of(tmp_path, values * 3)
+    assert (found.positive, found.notes) == (positive, ())
+    assert found.is_positive.tolist() == [value == positive for value in values * 3]
+
+
+def test_a_positive_label_that_is_not_obvious_is_said(tmp_path):
+    found = labels_of(tmp_path, ["cat", "dog", "cat"])
+    assert (found.positive, found.negative) == ("dog", "cat")
+    assert found.notes == (
+        "'dog' is taken for the positive label, as the larger of the two. For the other: "
+        "--positive 'cat'",
+    )
+    found = labels_of(tmp_path, ["cat", "dog", "cat"], positive="cat")
+    assert (found.positive, found.notes) == ("cat", ())
+    assert found.is_positive.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            ["a", "b", "c", "a"],
+            r"two values; 'y' has 3: 'a' \(2 rows\).*one value against the rest",
+        ),
+        (["a", "a"], r"two values; 'y' has one: 'a' \(2 rows\)"),
+        (["", " "], r"two values; 'y' is empty in every row"),
+        ([str(i) for i in range(30)], r"'y' has 20 or more:.*and more"),
+        (["a", "b", ""], r"1 of 3 rows have no 'y'.*--drop-unlabeled"),
+        (["a", "b", "NA"], r"1 of 3 rows have no 'y'"),
+    ],
+)
+def test_labels_that_cannot_be_learned_from(tmp_path, cells, message):
+    with pytest.raises(TableError, match=message):
+        labels_of(tmp_path, cells)
+
+
+def test_rows_without_a_label_are_left_out_when_asked_to(tmp_path):
+    found = labels_of(tmp_path, ["", "1", "0", "NA", "1"], drop_unlabeled=True)
+    assert found.rows.tolist() == [1, 2, 4]
+    assert found.is_positive.tolist() == [True, False, True]
+    assert found.notes == ("2 rows without a label were left out.",)
+
+
+def test_a_positive_label_that_does_not_occur(tmp_path):
+    with pytest.raises(TableError, match=r"--positive must be a value of 'y', that is 'a' or 'b'"):
+        labels_of(tmp_path, ["a", "b"], positive="c")
+
+
+def test_labels_with_quotes_are_no_sql(tmp_path):
+    found = labels_of(tmp_path, ["it's", '"; --', "it's"])
+    assert (found.positive, found.is_positive.tolist()) == ("it's", [True, False, True])
+
+
+def test_probabilities_are_checked(tmp_path):
+    rows = np.arange(3)
+    with opened(tmp_path, ["0", "0.5", "1"]) as table:
+        assert read_probabilities(table, "y", rows).tolist() == [0, 0.5, 1]
+    for cell in ("1.5", "-0.1", "x", "", "nan"):
+        with (
+            opened(tmp_path, ["0", cell, "1"]) as table,
+            pytest.raises(TableError, match=r"must lie in \[0, 1\].*row 2 of 'y'"),
+        ):
+            read_probabilities(table, "y", rows)
+
+
+def test_flags_and_texts_are_checked(tmp_path):
+    rows = np.asarray([0, 2, 3])
+    with opened(tmp_path, ["1", "zzz", "false", ""]) as table:
+        assert read_flags(table, "y", "--trusted", rows).tolist() == [True, False, False]
+        with pytest.raises(TableError, match=r"--trusted must say yes or no.*row 2.*'zzz'"):
+            read_flags(table, "y", "--trusted", np.arange(4))
+        assert read_texts(table, "y", "--id", np.arange(3)).tolist() == ["1", "zzz", "false"]
+        with pytest.raises(TableError, match=r"--group must be filled in.*row 4 has no 'y'"):
+            read_texts(table, "y", "--group", np.arange(4))
+
+
+def test_embeddings_are_checked(tmp_path):
+    np.save(tmp_path / "v.npy", np.ones((3, 2), dtype=np.float32))
+    assert read_embeddings(tmp_path / "v.npy", 3).shape == (3, 2)
+    assert read_embeddings(None, 3) is None
+    with pytest.raises(TableError, match=r"one row of numbers for each of the 4 rows.*\(3, 2\)"):
+        read_embeddings(tmp_path / "v.npy", 4)
+    (tmp_path / "no.npy").write_text("no")
+    with pytest.raises(TableError, match=r"must be an npy file"):
+        read_embeddings(str(tmp_path / "no.npy"), 4)
+    with pytest.raises(TableError, match=r"must be finite"):
+        read_embeddings(np.asarray([[np.nan]]), 1)

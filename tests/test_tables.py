@@ -1,0 +1,259 @@
+import csv
+import gzip
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from noisy_table import NAMES, noisy_rows, write_csv, write_json_lines
+from rankprune.exceptions import TableError
+from rankprune.tables import open_table, output_format
+
+duckdb = pytest.importorskip("duckdb")
+
+ROWS = [["a", "007", "NA", "x, y", "1"], ["b", "", '"quoted"\nnewline', "ü", "0"]]
+
+
+def cells(table):
+    return table.cells(np.arange(table.n_rows), range(len(table.names)))
+
+
+def as_read(rows):
+    return [[cell if cell != "" else None for cell in row] for row in rows]
+
+
+def from_bytes(tmp_path, content, name="t.csv"):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_cells_of_csv_come_back_as_they_stand(tmp_path, delimiter):
+    path = write_csv(tmp_path / "t.csv", ROWS, delimiter=delimiter)
+    with open_table(path) as table:
+        assert table.names == tuple(NAMES)
+        assert table.delimiter == delimiter
+        assert cells(table) == as_read(ROWS)
+        assert table.types == ("VARCHAR",) * 5
+
+
+def test_gzip_json_lines_parquet_and_frames_give_the_same_table(tmp_path):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    rows, _, _ = noisy_rows(20)
+    frame = {name: [row[i] for row in rows] for i, name in enumerate(NAMES)}
+    path = tmp_path / "t.parquet"
+    pl.DataFrame(frame).write_parquet(path)
+    packed = write_csv(tmp_path / "t.csv.gz", rows, packed=True)
+    lines = write_json_lines(tmp_path / "t.jsonl", rows)
+    for source in (path, packed, lines, pd.DataFrame(frame), pl.DataFrame(frame)):
+        with open_table(source) as table:
+            assert table.names == tuple(NAMES)
+            assert cells(table) == rows
+
+
+def test_a_file_without_a_telling_name_is_known_by_its_content(tmp_path):
+    rows, _, _ = noisy_rows(5)
+    for made in (
+        write_json_lines(tmp_path / "lines.data", rows),
+        write_csv(tmp_path / "cells.data", rows),
+    ):
+        with open_table(made) as table:
+            assert cells(table) == rows
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "columns.data")
+    with open_table(tmp_path / "columns.data") as table:
+        assert table.format == "parquet"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
+    with open_table(from_bytes(tmp_path, b"\xef\xbb\xbfa,b\n1,2\n")) as table:
+        assert table.names == ("a", "b")
+        assert cells(table) == [["1", "2"]]
+
+
+def test_other_encodings_are_read_when_named_and_utf_16_by_its_mark(tmp_path):
+    text = "größe,b\nä,2\n"
+    with open_table(from_bytes(tmp_path, text.encode("latin-1")), encoding="latin-1") as table:
+        assert table.names == ("größe", "b")
+        assert cells(table) == [["ä", "2"]]
+    with open_table(from_bytes(tmp_path, text.encode("utf-16"))) as table:
+        assert cells(table) == [["ä", "2"]]
+
+
+def test_standard_input_is_read_once(tmp_path, monkeypatch):
+    content = write_csv(tmp_path / "t.csv", ROWS).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with open_table("-") as table:
+        assert (table.name, table.path) == ("stdin", None)
+        assert cells(table) == as_read(ROWS)
+
+
+def test_the_hash_is_that_of_the_file(tmp_path):
+    import hashlib
+
+    path = write_csv(tmp_path / "t.csv.gz", ROWS, packed=True)
+    with open_table(path) as table:
+        assert table.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_names_that_differ_in_case_or_look_like_sql_stay_as_they_are(tmp_path):
+    names = ["A", "a", '"; DROP TABLE x; --', "", "select * from t"]
+    path = write_csv(tmp_path / "a'b*[c].csv", [["1", "2", "3", "4", "5"]], names)
+    with open_table(path) as table:
+        assert table.names == tuple(names)
+        assert cells(table) == [["1", "2", "3", "4", "5"]]
+        table.write(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        assert list(csv.reader(file)) == [names, ["1", "2", "3", "4", "5"]]
+
+
+def test_a_cell_of_a_million_signs_and_five_thousand_columns(tmp_path):
+    path = write_csv(tmp_path / "long.csv", [["x" * 3_000_000, "1"]], ["a", "b"])
+    with open_table(path) as table:
+        assert len(cells(table)[0][0]) == 3_000_000
+    names = [f"n{i}" for i in range(5000)]
+    path = write_csv(tmp_path / "wide.csv", [[str(i) for i in range(5000)]], names)
+    with open_table(path) as table:
+        assert cells(table)[0][4999] == "4999"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"t\.csv is empty"),
+        (b"a,b\n", r"has a header but no rows"),
+        (b"\n1,2\n", r"first line is blank"),
+        (b"a,b,a\n1,2,3\n", r"names must differ.*'a' more than once.*Rename"),
+        (b"a,b\n1,2\n1,2,3\n", r"2 cells in every row.*line 3 has 3.*--delimiter"),
+        (b"a,b\n1,2\n1\n", r"2 cells in every row.*line 3 has 1"),
+        (b'a,b\n1,"open\n2,3\n', r"line 2: a quote is opened"),
+        (b"a,b\n1,\x002\n", r"NUL byte.*near byte 6"),
+        (b"a,b\n1,\xff\n", r"must be UTF-8 text; byte 6 \(0xff\).*--encoding latin-1"),
+        (b"\x1f\x8b\x08\x00broken", r"not a whole gzip file"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_one_line(tmp_path, content, message):
+    path = from_bytes(tmp_path, content)
+    with pytest.raises(TableError, match=message) as error, open_table(path) as table:
+        cells(table)
+    assert "\n" not in str(error.value)
+
+
+def test_the_place_of_a_wrong_byte_is_exact_far_into_the_file(tmp_path):
+    good = b"a,b\n" + b"1,2\n" * 2_000_000
+    with (
+        pytest.raises(TableError, match=rf"byte {len(good) + 2} \(0xe4\)"),
+        open_table(from_bytes(tmp_path, good + b"1,\xe4\n")),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.parquet", b"PAR1" + b"x" * 100, r"t\.parquet cannot be read.*write it again"),
+        ("t.jsonl", b'{"a": 1}\n{"a": \n', r"t\.jsonl cannot be read.*one object"),
+        ("t.jsonl", b'{"a": 1, "A": 2}\n', r"differ by more than upper and lower case"),
+    ],
+)
+def test_broken_files_of_other_formats(tmp_path, name, content, message):
+    with (
+        pytest.raises(TableError, match=message),
+        open_table(from_bytes(tmp_path, content, name)) as table,
+    ):
+        cells(table)
+
+
+def test_a_gzip_file_cut_short_is_refused(tmp_path):
+    whole = gzip.compress(b"a,b\n" + b"1,2\n" * 100_000)
+    with (
+        pytest.raises(TableError, match="not a whole gzip file"),
+        open_table(from_bytes(tmp_path, whole[: len(whole) // 2], "t.csv.gz")),
+    ):
+        pass
+
+
+def test_files_that_are_not_there_are_named_with_a_near_one(tmp_path):
+    write_csv(tmp_path / "people.csv", ROWS)
+    with pytest.raises(TableError, match=r"does not exist.*Did you mean.*people\.csv"):
+        open_table(tmp_path / "poeple.csv").__enter__()
+    with pytest.raises(TableError, match=r"is a folder"):
+        open_table(tmp_path).__enter__()
+    with pytest.raises(TypeError, match=r"path, '-' or a data frame, got list.*check_labels"):
+        open_table([1, 2]).__enter__()
+
+
+def test_options_that_cannot_be_are_refused(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ROWS)
+    with pytest.raises(TableError, match=r"encoding must be one that Python knows, got 'nope'"):
+        open_table(path, encoding="nope").__enter__()
+    with pytest.raises(TableError, match=r"delimiter must be one sign"):
+        open_table(path, delimiter=";;").__enter__()
+
+
+def test_a_missing_column_is_told_with_near_names(tmp_path):
+    with open_table(write_csv(tmp_path / "t.csv", ROWS)) as table:
+        with pytest.raises(TableError, match=r"--label must be a column.*Did you mean 'label'"):
+            table.column("Lable", "--label")
+        with pytest.raises(TableError, match=r"It has 'row id', 'height'"):
+            table.column("zzz", "--label")
+
+
+def test_a_table_is_written_as_it_was_read(tmp_path):
+    rows = [*ROWS, ["=1+1", "-5", "@x", "+ab", "-cd"]]
+    path = write_csv(tmp_path / "t.csv", rows, delimiter=";")
+    with open_table(path) as table:
+        assert table.write(tmp_path / "copy.csv") == 3
+        assert table.write(tmp_path / "copy.tsv", where="c0 = 'a'") == 1
+        assert table.write(tmp_path / "copy.parquet") == 3
+        table.write(tmp_path / "safe.csv", safe=True)
+    assert (tmp_path / "copy.csv").read_bytes().decode().splitlines()[0] == ";".join(NAMES)
+    for name in ("copy.csv", "copy.parquet"):
+        with open_table(tmp_path / name) as table:
+            assert table.names == tuple(NAMES)
+            assert cells(table) == as_read(rows)
+    with open_table(tmp_path / "copy.tsv") as table:
+        assert cells(table) == as_read(rows[:1])
+    with open_table(tmp_path / "safe.csv") as table:
+        assert cells(table)[2] == ["'=1+1", "-5", "'@x", "'+ab", "'-cd"]
+
+
+def test_a_write_that_loses_rows_leaves_nothing(tmp_path):
+    with open_table(write_csv(tmp_path / "t.csv", ROWS)) as table:
+        with pytest.raises(RuntimeError, match="1 rows were to be written, not 2"):
+            table.write(tmp_path / "copy.csv", where="c0 = 'a'", n_expected=2)
+        names = table.names
+    assert {path.name for path in tmp_path.iterdir()} == {"t.csv"}
+    assert names == tuple(NAMES)
+
+
+def test_parquet_cannot_hold_names_that_differ_in_case(tmp_path):
+    with (
+        open_table(write_csv(tmp_path / "t.csv", [["1", "2"]], ["a", "A"])) as table,
+        pytest.raises(TableError, match=r"differ by more than case.*\.csv"),
+    ):
+        table.write(tmp_path / "copy.parquet")
+
+
+def test_outputs_of_other_formats_are_refused(tmp_path):
+    with pytest.raises(TableError, match=r"must end in \.csv, \.tsv or \.parquet, got 'a\.xlsx'"):
+        output_format(tmp_path / "a.xlsx")
+
+
+def test_nested_parquet_columns_have_one_name(tmp_path):
+    path = tmp_path / "t.parquet"
+    duckdb.execute(
+        f"COPY (SELECT {{'a': 1, 'b': [1, 2]}} AS deep, 3 AS flat, [1] AS list) TO '{path}'"
+    )
+    with open_table(path) as table:
+        assert table.names == ("deep", "flat", "list")
+        assert table.types[1] == "INTEGER"
+
+
+def test_without_duckdb_the_extra_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(ImportError, match=re.escape("Install rankprune[cli]")):
+        open_table(write_csv(tmp_path / "t.csv", ROWS)).__enter__()
