@@ -49,9 +49,8 @@ def test_a_saved_model_predicts_the_same(people, tmp_path, model):
 
 def test_words_are_part_of_the_model(tmp_path):
     rows, _, _ = noisy_rows(200)
-    rows = [
-        [f"{'fine' if row[4] == 'yes' else 'poor'} day {i}", row[4]] for i, row in enumerate(rows)
-    ]
+    words = {"yes": "fine", "no": "poor"}
+    rows = [[f"{words[row[4]]} day {i}", row[4]] for i, row in enumerate(rows)]
     path = write_csv(tmp_path / "t.csv", rows, ["said", "label"])
     check = check_table(path, "label", text=["said"], scorer=None)
     loaded = load_model(train_model(check).save(tmp_path / "m.skops"))

@@ -45,9 +45,12 @@ def exit_code(command: Callable[[], object]) -> int:
         _say("Interrupted; nothing was changed.")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever reads the output has seen enough. What is left must not be flushed at the end.
+        # What is left must not be flushed at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except SystemExit as error:
+        # Without a mode of its own click leaves so only when the reader has seen enough.
+        return DONE if error.code == 1 else INTERNAL
     except (ValueError, TypeError, OSError, ImportError) as error:
         _explain(error)
         return INPUT
@@ -80,10 +83,9 @@ def _leave_soon_when_interrupted() -> None:
     tells.setblocking(False)
     signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
 
-    def wait() -> None:
-        while True:
-            if signal.SIGINT in heard.recv(1):
-                break
+    def wait(_: socket.socket) -> None:
+        while signal.SIGINT not in heard.recv(1):
+            pass
         time.sleep(_PATIENCE)
         from rankprune._files import remove_unfinished
 
@@ -91,7 +93,8 @@ def _leave_soon_when_interrupted() -> None:
         _say("Interrupted; nothing was changed.")
         os._exit(INTERRUPTED)
 
-    threading.Thread(target=wait, daemon=True).start()
+    # The thread holds on to the other end, which would be closed otherwise.
+    threading.Thread(target=wait, args=(tells,), daemon=True).start()
 
 
 if __name__ == "__main__":

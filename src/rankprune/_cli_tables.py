@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,12 @@ from rankprune._cli_show import print_rows, progress, say
 RUN = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
 _Command = Callable[..., Any]
+
+
+def _look_here(model: str | None) -> None:
+    """Let Python find the user's own model in the folder where the command is run."""
+    if model is not None and ":" in model:
+        sys.path.insert(0, os.getcwd())
 
 
 def _options(*options: Any) -> Callable[[_Command], _Command]:
@@ -140,10 +148,12 @@ def check(table: str, **asked: Any) -> None:
     TABLE is CSV, TSV, JSON lines or Parquet, also compressed by gzip; - is standard input. The
     answer is printed; a report, the scores of all rows and the result go to the run directory.
     """
+    from rankprune._files import write_whole
     from rankprune._label_check import REPORT, check_place
     from rankprune.check import check_table
-    from rankprune.report import write_report
+    from rankprune.report import render_report
 
+    _look_here(asked["model"])
     output = asked["output"]
     place = output if output or table == "-" else Path(f"{table}.rankprune")
     if place is not None:
@@ -178,14 +188,14 @@ def check(table: str, **asked: Any) -> None:
             },
         )
         if place is not None:
+            # Rendered first: what goes wrong then has written nothing.
+            page = render_report(found, top=asked["top"], redact=asked["redact"])
             found.save(place, force=True)
-            report_place = write_report(
-                found, place / REPORT, top=asked["top"], redact=asked["redact"]
-            )
+            write_whole(place / REPORT, page.encode())
     _say_notes(found, asked["quiet"])
     _print_check(found, asked["form"])
     if place is not None:
-        say(f"\nReport: {report_place}", asked["quiet"])
+        say(f"\nReport: {place / REPORT}", asked["quiet"])
         say(f"Next:   rankprune train {place} -o model.skops", asked["quiet"])
     if asked["fail_over"] is not None and found.wrong_share > asked["fail_over"]:
         say(
@@ -247,8 +257,10 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     from rankprune._label_check import LabelCheck
     from rankprune.table_model import train_model
 
+    _look_here(asked["model"])
     refuse_existing_file(output, force)
     found = LabelCheck.load(run)
+    _look_here(found.settings.get("model"))
     if found.source.path is not None:
         refuse_same_file(output, asked["table"] or Path(found.source.path))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
@@ -357,6 +369,7 @@ def compare(table: str, methods: tuple[str, ...], **asked: Any) -> None:
     from rankprune.comparison import compare_table
     from rankprune.comparison._result import ComparedMethod
 
+    _look_here(asked["model"])
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         found = compare_table(
             table,

@@ -21,7 +21,7 @@ from rankprune._plain import from_plain, to_plain
 from rankprune.core import ConfidentCounts, NoiseRateIntervals, NoiseRates, Verdict
 from rankprune.diagnostics import Calibration, SeparabilityCurve
 from rankprune.exceptions import TableError
-from rankprune.tables import sql_text
+from rankprune.tables import sql_text, write_errors
 
 SCHEMA = 1
 RESULT, SCORES, REPORT = "result.json", "scores.parquet", "report.html"
@@ -325,7 +325,7 @@ class LabelCheck:
         place = Path(folder)
         refuse_existing(place, force)
         place.mkdir(parents=True, exist_ok=True)
-        with whole_file(place / SCORES) as part:
+        with whole_file(place / SCORES) as part, write_errors(place / SCORES):
             _write_scores(part, self)
             written = _sha256(part)
         # Last, so that a run cut short is noticed: it names the scores that belong to it.

@@ -177,12 +177,12 @@ class Table:
                     for column, name in zip(columns, names, strict=True)
                 )
                 copy = f"COPY (SELECT {named} FROM {source} WHERE {where}) TO {sql_text(part)}"
-                count = self.run(f"{copy} (FORMAT parquet)").fetchone()[0]
+                count = self._copy(f"{copy} (FORMAT parquet)", path)
             else:
                 count = self._write_csv(part, path, names, columns, f"{source} WHERE {where}", safe)
             if n_expected is not None and count != n_expected:
                 raise RuntimeError(f"{count} rows were to be written, not {n_expected}")
-        return int(count)
+        return count
 
     def _write_csv(
         self,
@@ -197,16 +197,21 @@ class Table:
         delimiter = "\t" if path.suffix in (".tsv", ".tab") else self.delimiter
         body = part.with_suffix(".body")
         try:
-            count = self.run(
+            count = self._copy(
                 f"COPY (SELECT {', '.join(columns)} FROM {source}) TO {sql_text(body)} "
-                f"(FORMAT csv, HEADER false, DELIMITER {sql_text(delimiter)})"
-            ).fetchone()[0]
+                f"(FORMAT csv, HEADER false, DELIMITER {sql_text(delimiter)})",
+                path,
+            )
             with part.open("wb") as whole, body.open("rb") as rows:
                 whole.write(_header(names, delimiter, safe))
                 shutil.copyfileobj(rows, whole)
         finally:
             body.unlink(missing_ok=True)
-        return int(count)
+        return count
+
+    def _copy(self, sql: str, path: Path) -> int:
+        with write_errors(path):
+            return int(self._connection.execute(sql).fetchone()[0])
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         """Run SQL; what is wrong with the table becomes one line that says so."""
@@ -216,6 +221,18 @@ class Table:
             return self._connection.execute(sql, list(parameters))
         except duckdb.Error as error:
             raise _readable(error, self.name, self.format) from error
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn what DuckDB says of a failed write into one line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise OSError(f"{path} cannot be written: {reason}") from error
 
 
 @contextmanager

@@ -1,0 +1,490 @@
+"""The command line as people use it: exit codes, what goes where, and nothing lost."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv
+from rankprune import LabelCheck
+from rankprune.__main__ import exit_code
+from rankprune.cli import cli
+
+pytest.importorskip("duckdb")
+pytest.importorskip("skops")
+
+QUICK = ("--scorer", "model")
+
+
+@pytest.fixture
+def command(capsys):
+    """Run a command in this process; return exit code, standard output and standard error."""
+
+    def run(*words):
+        arguments = [str(word) for word in words]
+        code = exit_code(lambda: cli.main(arguments, prog_name="rankprune", standalone_mode=False))
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return run
+
+
+def process(*words, env=(), **options):
+    """Start a command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "rankprune", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **dict(env)},
+        **options,
+    )
+
+
+@pytest.fixture
+def people(tmp_path):
+    return noisy_csv(tmp_path, n=300)[0]
+
+
+def listed(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_the_whole_path_from_a_table_to_predictions(command, people, tmp_path):
+    code, out, err = command("check", people, "--label", "label", "--id", "row id", *QUICK)
+    assert code == 0
+    assert "of your labels are wrong" in out
+    run = tmp_path / "people.csv.rankprune"
+    assert f"Report: {run / 'report.html'}" in err
+    assert listed(run) == ["report.html", "result.json", "scores.parquet"]
+
+    code, out, err = command("report", run, "--top", 5, "--redact", "height")
+    assert (code, out) == (0, f"{run / 'report.html'}\n")
+    assert (run / "report.html").read_text().count("<li><details>") == 5
+
+    model = tmp_path / "m.skops"
+    code, out, err = command("train", run, "-o", model)
+    assert (code, out) == (0, f"{model}\n")
+    assert "rows." in err
+
+    code, out, _ = command("predict", model, people)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert (code, len(rows)) == (0, 300)
+    assert set(rows[0]) == {"row", "probability", "label"}
+    code, out, _ = command("predict", model, people, "--format", "jsonl")
+    assert json.loads(out.splitlines()[0])["label"] in ("yes", "no")
+    assert command("predict", model, people, "-o", tmp_path / "p.csv")[0] == 0
+
+    code, out, err = command("export", run, "-o", tmp_path / "clean.csv", "--drop-suspects")
+    assert code == 0
+    assert "300 in all" in err
+
+    code, out, _ = command("compare", people, "--label", "label", "--method", "rank-pruning")
+    assert code == 0
+    assert "rank-pruning" in out
+    code, out, _ = command(
+        "compare", people, "--label", "label", "--method", "elkan-noto", "--format", "csv"
+    )
+    assert out.splitlines()[0].startswith("method,")
+
+
+def test_every_format_goes_to_standard_output_alone(command, people, tmp_path):
+    run = tmp_path / "run"
+    options = ("--label", "label", *QUICK, "-o", run, "--force", "-q")
+    code, out, err = command("check", people, *options, "--format", "json")
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert 0 < found["positive_noise_rate"] < 0.5
+    code, out, err = command("check", people, *options, "--format", "jsonl")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["rank"] for row in rows] == list(range(1, found["n_suspects"] + 1))
+    code, out, err = command("check", people, *options, "--format", "csv")
+    assert len(list(csv.DictReader(io.StringIO(out)))) == found["n_suspects"]
+    assert "\x1b" not in out + err
+
+
+def test_a_pipe_is_answered_and_nothing_is_written(people, tmp_path):
+    before = listed(tmp_path)
+    with people.open() as stdin:
+        piped = process(
+            *("check", "-", "--label", "label", "--format", "json", "-q", *QUICK),
+            stdin=stdin,
+            cwd=tmp_path,
+        )
+        out, err = piped.communicate(timeout=60)
+    assert (piped.returncode, err) == (0, "")
+    assert json.loads(out)["source"]["name"] == "stdin"
+    assert listed(tmp_path) == before
+
+
+def test_a_table_from_a_pipe_cannot_be_trained_from(command, people, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(people.read_bytes())))
+    run = tmp_path / "run"
+    assert command("check", "-", "--label", "label", *QUICK, "-o", run)[0] == 0
+    code, out, err = command("train", run, "-o", tmp_path / "m.skops")
+    assert (code, out) == (2, "")
+    assert "it was read from stdin" in err
+
+
+def test_data_can_fail_a_build(command, people, tmp_path):
+    options = ("--label", "label", *QUICK, "-o", tmp_path / "run", "--force")
+    code, out, err = command("check", people, *options, "--fail-over", "0.05")
+    assert code == 1
+    assert "more than the 5.0% allowed by --fail-over" in err
+    assert "of your labels are wrong" in out
+    assert command("check", people, *options, "--fail-over", "0.5")[0] == 0
+
+
+GOOD = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i % 7, i % 5, i % 2) for i in range(40))
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (b"", (), "is empty"),
+        (b"a,b,y\n", (), "has a header but no rows"),
+        (GOOD, ("--label", "Y"), "Did you mean 'y'?"),
+        (GOOD.replace(b"a,b,y", b"a,a,y"), (), "'a' more than once"),
+        (GOOD + b"1,\xff,0\n", (), "--encoding latin-1"),
+        (GOOD + b"1,2\n", (), "line 42 has 2"),
+        (GOOD + b"1,\0,1\n", (), "NUL byte"),
+        (GOOD + b"1,2,7\n", (), "two values; 'y' has 3"),
+        (b"a,y\n1,1\n2,1\n", (), "two values; 'y' has one"),
+        (GOOD + b"1,2,\n", (), "--drop-unlabeled"),
+        (GOOD, ("--positive", "7"), "--positive must be a value of 'y'"),
+        (GOOD, ("--model", "nope"), "model must be one of logistic, boosting"),
+        (GOOD, ("--noise-estimator", "nope"), "noise_estimator"),
+        (GOOD, ("--folds", "30"), "needs at least 30 rows of each class"),
+        (GOOD, ("--id", "zz"), "--id must be a column"),
+        (GOOD, ("--encoding", "zz"), "encoding must be one that Python knows"),
+        (GOOD, ("--probabilities", "a"), "must lie in [0, 1]"),
+        (GOOD, ("--redact", "zz"), "--redact must name columns"),
+    ],
+)
+def test_a_mistake_is_one_line_with_the_fix_and_touches_nothing(
+    command, tmp_path, content, options, message
+):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    code, out, err = command("check", path, "--label", "y", *QUICK, "-q", *options)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert listed(tmp_path) == ["t.csv"]
+
+
+def test_broken_parquet_and_missing_files(command, tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
+    for name, message in (("t.parquet", "write it again"), ("none.csv", "does not exist")):
+        code, out, err = command("check", tmp_path / name, "--label", "y")
+        assert (code, out) == (2, "")
+        assert message in err
+    assert listed(tmp_path) == ["t.parquet"]
+
+
+def test_wrong_usage_is_exit_2_with_the_usage(command, people):
+    code, out, err = command("check", people)
+    assert (code, out) == (2, "")
+    assert "Missing option '--label'" in err
+    assert command("nonsense")[0] == 2
+
+
+def test_an_earlier_run_or_file_is_not_replaced_and_no_fit_begins(
+    command, people, tmp_path, monkeypatch
+):
+    options = ("check", people, "--label", "label", *QUICK)
+    assert command(*options)[0] == 0
+    run = tmp_path / "people.csv.rankprune"
+    assert command("train", run, "-o", tmp_path / "m.skops")[0] == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def never(*args, **kwargs):
+        raise AssertionError("a fit began")
+
+    monkeypatch.setattr("rankprune.check.check_table", never)
+    monkeypatch.setattr("rankprune.table_model.train_model", never)
+    for words in (
+        options,
+        ("train", run, "-o", tmp_path / "m.skops"),
+        ("export", run, "-o", people),
+        ("predict", tmp_path / "m.skops", people, "-o", people),
+    ):
+        code, _, err = command(*words)
+        assert code == 2
+        assert "--force" in err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_the_input_is_never_the_output_even_when_forced(command, people, tmp_path):
+    assert command("check", people, "--label", "label", *QUICK)[0] == 0
+    run, link = tmp_path / "people.csv.rankprune", tmp_path / "link.csv"
+    link.symlink_to(people)
+    model = tmp_path / "m.skops"
+    assert command("train", run, "-o", model)[0] == 0
+    content = people.read_bytes()
+    for words in (
+        ("export", run, "-o", link, "--force"),
+        ("predict", model, people, "-o", link, "--force"),
+        ("train", run, "-o", link, "--force"),
+    ):
+        code, _, err = command(*words)
+        assert (code, "must not be the input" in err) == (2, True)
+    assert people.read_bytes() == content
+
+
+def test_a_place_that_cannot_be_written_to_is_known_before_the_fit(
+    command, people, tmp_path, monkeypatch
+):
+    def never(*args, **kwargs):
+        raise AssertionError("a fit began")
+
+    monkeypatch.setattr("rankprune.check.check_table", never)
+    (tmp_path / "file").write_text("x")
+    code, _, err = command(
+        "check", people, "--label", "label", "-o", tmp_path / "file" / "run", *QUICK
+    )
+    assert (code, "cannot be written to" in err) == (2, True)
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_run(people, tmp_path):
+    """A limit on the size of files stands for a disk without room."""
+    script = textwrap.dedent(
+        """
+        import resource, sys
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        sys.argv[0] = "rankprune"
+        from rankprune.__main__ import main
+        main()
+        """
+    )
+    run = tmp_path / "run"
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "check", str(people), "--label", "label", *QUICK]
+        + ["-o", str(run), "-q"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "cannot be written" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not run.exists() or listed(run) == []
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+moment = int(sys.argv.pop(1))
+replace = Path.replace
+def counted(self, target):
+    global moment
+    moment -= 1
+    if moment == 0:
+        os.kill(os.getpid(), 9)
+    return replace(self, target)
+Path.replace = counted
+sys.argv[0] = "rankprune"
+from rankprune.__main__ import main
+main()
+"""
+
+
+def test_a_run_killed_at_any_write_is_old_or_new_or_known_to_be_cut_short(
+    command, people, tmp_path
+):
+    run = tmp_path / "run"
+    words = ("check", people, "--label", "label", *QUICK, "-o", run, "--force", "-q")
+    assert command(*words)[0] == 0
+    old = {path.name: path.read_bytes() for path in run.iterdir()}
+    for moment in (1, 2, 3):
+        ended = subprocess.run(
+            [sys.executable, "-c", KILLED, str(moment), *map(str, words), "--seed", "1"],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        assert ended.returncode == -9
+        whole = {path.name for path in run.iterdir() if not path.name.startswith(".")}
+        assert whole == set(old)
+        code, _, err = command("report", run, "-o", tmp_path / "r.html")
+        if moment == 2:  # the new scores are there, the result that names them is not
+            assert (code, "cut short" in err) == (2, True)
+        else:
+            assert code == 0
+    assert command(*words)[0] == 0
+    assert {name: (run / name).read_bytes() for name in old} == old
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(people, tmp_path):
+    shell = (
+        f"{sys.executable} -m rankprune check {people} --label label --scorer model --force "
+        "--format csv -q | true; echo ${PIPESTATUS[0]}"
+    )
+    ended = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("0\n", "")
+    closed = shell.replace("| true; echo ${PIPESTATUS[0]}", ">&-")
+    ended = subprocess.run(["bash", "-c", closed], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    LabelCheck.load(tmp_path / "people.csv.rankprune")
+
+
+SLOW = """
+import hashlib
+import time
+from sklearn.linear_model import LogisticRegression
+
+class Sleeps(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        print("fitting", flush=True)
+        time.sleep(60)
+
+class Computes(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        print("fitting", flush=True)
+        hashlib.pbkdf2_hmac("sha256", b"a", b"b", 400_000_000)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of other systems differ")
+@pytest.mark.parametrize("model", ["Sleeps", "Computes"])
+def test_an_interrupt_ends_a_fit_soon_and_leaves_nothing(people, tmp_path, model):
+    (tmp_path / "slow.py").write_text(SLOW)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    started = process(
+        *("check", people, "--label", "label", "--model", f"slow:{model}", *QUICK, "-q"),
+        cwd=tmp_path,
+        start_new_session=True,
+        env={"TMPDIR": str(temporary)},
+    )
+    assert started.stdout.readline() == "fitting\n"
+    time.sleep(0.5)  # until it is deep in the fit
+    began = time.monotonic()
+    os.killpg(started.pid, signal.SIGINT)
+    _, err = started.communicate(timeout=20)
+    assert (started.returncode, time.monotonic() - began < 5) == (130, True)
+    assert err.strip() == "Interrupted; nothing was changed."
+    left = [name for name in listed(tmp_path) if "__pycache__" not in name]
+    assert left == ["people.csv", "slow.py", "temporary"]
+
+
+def test_faults_of_ours_are_exit_3_and_verbose_shows_where(command, people, monkeypatch):
+    def fails(*args, **kwargs):
+        raise RuntimeError("impossible\nand long")
+
+    monkeypatch.setattr("rankprune.check.check_table", fails)
+    code, out, err = command("check", people, "--label", "label")
+    assert (code, out) == (3, "")
+    assert "fault of rankprune" in err
+    assert err.count("\n") == 1
+    monkeypatch.setattr(sys, "argv", ["rankprune", "check", "-v"])
+    code, _, err = command("check", people, "--label", "label", "-v")
+    assert "Traceback" in err
+
+
+def test_hidden_help_of_errors_is_shown_too(command, people, monkeypatch):
+    def fails(*args, **kwargs):
+        error = ValueError("no")
+        error.add_note("Do this instead.")
+        raise error
+
+    monkeypatch.setattr("rankprune.check.check_table", fails)
+    assert command("check", people, "--label", "label")[2] == "Error: no Do this instead.\n"
+
+
+def test_notes_and_warnings_are_said_beside_the_answer(command, tmp_path):
+    rows, _, _ = noisy_rows(300)
+    rows = [[*row, str(i), "x"] for i, row in enumerate(rows)]
+    path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "number", "same"])
+    _, out, err = command("check", path, "--label", "label", *QUICK)
+    assert "note: Column 'row id' was left out" in err
+    assert "note: Column 'same' was left out: every row has the same value" in err
+    assert "note" not in out
+    rows = [[repr(float(v)), str(i % 2)] for i, v in enumerate(np.random.RandomState(0).rand(99))]
+    path = write_csv(tmp_path / "n.csv", rows, ["a", "y"])
+    _, _, err = command("check", path, "--label", "y", *QUICK)
+    assert "warning: The probabilities do not tell the labels apart" in err
+
+
+def test_many_notes_are_cut(command, tmp_path):
+    rows, _, _ = noisy_rows(100)
+    rows = [[*row, *["x"] * 30] for row in rows]
+    path = write_csv(tmp_path / "t.csv", rows, [*NAMES, *(f"s{i}" for i in range(30))])
+    _, _, err = command("check", path, "--label", "label", *QUICK)
+    assert "more are in the report" in err
+
+
+def test_wide_tables_and_long_cells_go_through(command, tmp_path):
+    rows, _, _ = noisy_rows(60)
+    wide = [[*row, *[str((i * k) % 11) for k in range(5000)]] for i, row in enumerate(rows)]
+    path = write_csv(tmp_path / "wide.csv", wide, [*NAMES, *(f"w{k}" for k in range(5000))])
+    assert command("check", path, "--label", "label", *QUICK)[0] == 0
+    assert (tmp_path / "wide.csv.rankprune" / "report.html").stat().st_size < 2_000_000
+    long = [[*row, "x" * 1_000_000 if i == 7 else "y"] for i, row in enumerate(rows)]
+    path = write_csv(tmp_path / "long.csv", long, [*NAMES, "text"])
+    assert command("check", path, "--label", "label", *QUICK)[0] == 0
+    assert (tmp_path / "long.csv.rankprune" / "report.html").stat().st_size < 2_000_000
+
+
+def test_progress_is_lines_where_there_is_no_terminal(command, people, tmp_path):
+    _, _, err = command("check", people, "--label", "label", *QUICK, "-o", tmp_path / "run", "-v")
+    assert "reading" in err
+    assert "scored 3 of 3 parts of the rows" in err
+    assert "\x1b" not in err
+    _, _, err = command(
+        *("check", people, "--label", "label", *QUICK, "-o", tmp_path / "b", "-v"), "--no-progress"
+    )
+    assert "scored" not in err
+
+
+def test_on_a_terminal_progress_is_a_bar(people, tmp_path, monkeypatch):
+    pytest.importorskip("rich")
+    import logging
+
+    from rankprune import _cli_show
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    log = logging.getLogger("rankprune")
+    level, handlers = log.level, list(log.handlers)
+    with _cli_show.progress(quiet=False, verbose=False):
+        log.debug("reading %s", "t.csv")
+        log.debug("scored %d of %d parts of the rows", 1, 3)
+    assert (log.level, log.handlers) == (level, handlers)
+
+
+def test_bare_rankprune_is_help_and_on_a_terminal_the_demo(command, monkeypatch):
+    code, out, _ = command()
+    assert (code, "Begin with: rankprune check" in out) == (0, True)
+
+    def ran(*args, **kwargs):
+        raise ValueError("the demo ran")
+
+    monkeypatch.setattr("rankprune.demo.run_demo", ran)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    assert "the demo ran" in command()[2]
+
+
+def test_help_loads_nothing_heavy():
+    script = (
+        "import sys; from rankprune.cli import cli; "
+        "cli.main(['check', '--help'], standalone_mode=False); "
+        "heavy = {'numpy', 'sklearn', 'duckdb', 'rich', 'jinja2', 'matplotlib', 'skops'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.endswith("[]\n")
