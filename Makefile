@@ -17,8 +17,9 @@ test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
 	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
 
-test-all: .venv/.all  ## what make test leaves out: tests that need PyTorch
-	$(BIN)/python -m pytest -q tests -m torch
+test-all: .venv/.all  ## what make test leaves out: tests that need PyTorch or a browser
+	tools/install_chromium
+	$(BIN)/python -m pytest -q tests -m "torch or browser"
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -81,8 +82,8 @@ clean:
 	touch $@
 
 # Without a version that is built for processors alone, PyTorch brings gigabytes for others.
-.venv/.all: .venv/.test tools/torch.txt
-	$(BIN)/python $(PIP_INSTALL) -r tools/torch.txt
+.venv/.all: .venv/.test tools/torch.txt tools/browser.txt
+	$(BIN)/python $(PIP_INSTALL) -r tools/torch.txt -r tools/browser.txt
 	$(BIN)/python $(PIP_INSTALL) -e '.[test,torch]'
 	touch $@
 

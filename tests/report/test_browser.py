@@ -1,0 +1,102 @@
+"""The report in a real browser: nothing overflows, nothing is loaded, everybody can read it."""
+
+import shutil
+
+import pytest
+
+from noisy_table import NAMES, noisy_rows, write_csv
+from rankprune import check_table
+from rankprune.report import write_report
+
+pytestmark = pytest.mark.browser
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The report of a table with long words, long names and cells of many lines."""
+    folder = tmp_path_factory.mktemp("report")
+    rows, _, _ = noisy_rows(400)
+    rows = [
+        [*row, "w" * 300, "several\nlines of text\n" * 5, str(int(i % 4 == 0))]
+        for i, row in enumerate(rows)
+    ]
+    rows[0][5] = "another"
+    names = [*NAMES, "a name of a column without any end " * 4, "text", "settled"]
+    path = write_csv(folder / f"{'long-name-' * 15}.csv", rows, names)
+    check = check_table(path, "label", id="row id", trusted="settled", scorer=None)
+    return write_report(check, folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=list(FLAGS)
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(params=[(400, "light"), (400, "dark"), (1400, "light"), (1400, "dark")])
+def page(browser, report, request):
+    width, scheme = request.param
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    opened = context.new_page()
+    opened.said, opened.asked = [], []
+    opened.on("console", lambda message: opened.said.append(message.text))
+    opened.on("pageerror", lambda error: opened.said.append(str(error)))
+    opened.on("request", lambda request: opened.asked.append(request.url))
+    opened.goto(report.as_uri())
+    yield opened
+    context.close()
+
+
+def overflow(page):
+    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+
+
+def open_everything(page):
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+
+
+def test_nothing_overflows_also_when_everything_is_open(page):
+    assert overflow(page) <= 0
+    open_everything(page)
+    assert overflow(page) <= 0
+
+
+def test_nothing_is_said_to_the_console_and_nothing_is_loaded(page, report):
+    open_everything(page)
+    assert page.said == []
+    assert page.asked == [report.as_uri()]
+
+
+def test_there_are_no_violations_of_accessibility(page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    open_everything(page)
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_plots_are_as_wide_as_their_place_and_in_the_colour_of_the_page(page):
+    widths = page.evaluate(
+        "[...document.querySelectorAll('figure svg')].map(s => s.getBoundingClientRect().width)"
+    )
+    assert len(widths) == 4
+    assert min(widths) > 250
+    colours = page.evaluate(
+        "['body', 'figure svg'].map(s => getComputedStyle(document.querySelector(s)).color)"
+    )
+    assert colours[0] == colours[1]
