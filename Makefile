@@ -6,7 +6,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTEST := -m pytest -q -n auto --dist worksteal
 
-.PHONY: demo test test-all lint format types bench evaluate paper mutation test-wheel test-oldest \
+.PHONY: demo test test-all lint format types bench bench-check evaluate paper mutation test-wheel test-oldest \
 	clean
 
 demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
@@ -34,6 +34,9 @@ types: .venv/.test
 
 bench: .venv/.bench  ## speed and memory as ratios, in one process on the same arrays
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
+
+bench-check: .venv/.bench  ## what rankprune check costs beyond reading and fitting; some minutes
+	$(BIN)/python benchmarks/check.py
 
 # Data and kept results lie where rankprune looks for them; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune

@@ -70,15 +70,16 @@ def test_the_package_is_typed():
     assert Path(rankprune.__file__).with_name("py.typed").exists()
 
 
-def test_the_demo_prints_what_it_found():
-    result = CliRunner().invoke(cli, ["demo"])
+def test_the_demo_prints_what_it_found_and_ends_with_a_report(tmp_path):
+    result = CliRunner().invoke(cli, ["demo", "-q", "-o", str(tmp_path / "demo")])
     assert result.exit_code == 0, result.output
     assert "1257 rows, 315 labels flipped on purpose" in result.output
     assert re.search(r"odd, labeled even +40\.0% +3\d\.\d%", result.output)
     noisy, pruned, clean = map(float, re.findall(r"0\.\d{3}", result.output)[-3:])
     assert noisy < pruned <= clean
-    other = CliRunner().invoke(cli, ["demo", "--seed", "1"])
-    assert other.output != result.output
+    report = Path(result.output.rsplit("Report: ", 1)[1].strip())
+    assert "of your labels are wrong" in report.read_text()
+    assert (tmp_path / "demo" / "new.csv").exists()
 
 
 def test_it_runs_as_a_module():

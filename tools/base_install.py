@@ -6,7 +6,20 @@ import numpy as np
 
 import rankprune
 
-for extra in ("click", "matplotlib", "numba", "pandas", "torch", "pyspark", "pytest"):
+EXTRAS = (
+    "click",
+    "duckdb",
+    "jinja2",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "pyspark",
+    "pytest",
+    "rich",
+    "skops",
+    "torch",
+)
+for extra in EXTRAS:
     assert importlib.util.find_spec(extra) is None, f"{extra} is installed"
 
 rng = np.random.default_rng(0)
@@ -17,4 +30,6 @@ labels = rankprune.flip_labels(
 )
 model = rankprune.RankPruningClassifier(random_state=0).fit(X, labels)
 assert model.score(X, truth) > 0.9
+check = rankprune.check_labels(X, labels)
+assert check.verdict.level == "noise found"
 print(f"rankprune {rankprune.__version__} imports and fits without any extra")

@@ -233,6 +233,18 @@ class LabelCheck:
         What was asked for, enough to do it again.
     versions : dict of str to str
     scores : Scores
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rankprune import LabelCheck, check_labels
+    >>> labels = np.repeat([0, 1], 100)
+    >>> check = check_labels(None, labels, probabilities=0.1 + 0.8 * labels)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = LabelCheck.load(check.save(folder))
+    >>> print(str(again).splitlines()[0])
+    Your labels look clean: what is wrong with them, if anything, is too little to see.
     """
 
     positive: str

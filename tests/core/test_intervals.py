@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from rankprune import NoiseRates, flip_labels, noise_rate_intervals
+from rankprune import NoiseRates, estimate_noise_rates, flip_labels, noise_rate_intervals
 from rankprune.core import Interval, NoiseRateIntervals
 from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import (
     OVER_REFITS,
     OVER_ROWS,
+    coarser,
     drawn_weight,
     intervals_from,
     resampled_rates,
@@ -206,3 +207,28 @@ def test_a_level_that_is_none_is_refused(level):
 def test_a_number_of_resamples_that_is_none_is_refused(n_resamples):
     with pytest.raises(ValueError, match=r"^n_resamples must be a whole number of at least 1, got"):
         noise_rate_intervals(LABELS, SCORES, n_resamples=n_resamples)
+
+
+@pytest.mark.parametrize("method", ["curve", "tight", "confident-counts"])
+@pytest.mark.parametrize("prevalence", [0.5, 0.02])
+def test_bins_of_many_rows_give_the_rates_of_all_rows(method, prevalence):
+    rng = np.random.RandomState(0)
+    truth = rng.rand(150_000) < prevalence
+    labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.01, random_state=0)
+    scores = np.clip(rng.normal(0.2 + 0.6 * truth, 0.12), 0, 1)
+    whole = estimate_noise_rates(labels, scores, method=method)
+    few = coarser(Inputs(labels.astype(bool), scores, None))
+    assert len(few.is_positive) < 10_000
+    assert few.sample_weight.sum() == 150_000
+    binned = estimate_noise_rates(
+        few.is_positive, few.probabilities, method=method, sample_weight=few.sample_weight
+    )
+    for name in ("positive_noise_rate", "negative_noise_rate", "positive_label_error_rate"):
+        assert getattr(binned, name) == pytest.approx(getattr(whole, name), abs=1e-3)
+
+
+def test_few_rows_and_weights_that_are_no_counts_are_left_as_they_are():
+    few = Inputs(np.asarray([True, False]), np.asarray([0.1, 0.9]), None)
+    assert coarser(few) is few
+    many = Inputs(np.arange(200_000) % 2 == 0, np.linspace(0, 1, 200_000), np.full(200_000, 0.5))
+    assert coarser(many) is many

@@ -30,6 +30,19 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
         Suspects to show.
     redact : sequence of str
         Columns whose cells are not shown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from rankprune import check_labels, write_report
+    >>> labels = np.repeat([0, 1], 100)
+    >>> check = check_labels(None, labels, probabilities=0.1 + 0.8 * labels)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = write_report(check, Path(folder) / "report.html").read_text()
+    >>> "Your labels look clean" in text
+    True
     """
     if path is None and isinstance(run, LabelCheck):
         raise ValueError("path must say where to write the report of a check that is in memory.")

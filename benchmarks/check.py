@@ -1,0 +1,141 @@
+"""What `rankprune check` costs beyond reading the table and fitting the models.
+
+Every figure is a ratio or a size within one run on the same data, each part in a process of its own
+so that memory can be told apart.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROWS, COLUMNS, FOLDS = 1_000_000, 20, 3
+SCORED = 10_000_000
+
+
+def make_table(path: Path) -> None:
+    import duckdb
+    import numpy as np
+    from sklearn.datasets import make_classification
+
+    X, truth = make_classification(ROWS, COLUMNS, n_informative=8, class_sep=1.5, random_state=0)
+    wrong = np.random.default_rng(0).random(ROWS) < 0.1
+    columns: dict[str, Any] = {f"x{i}": X[:, i] for i in range(COLUMNS)}
+    columns["y"] = np.where(wrong, 1 - truth, truth)
+    with duckdb.connect() as connection:
+        connection.register("made", columns)
+        connection.execute(f"COPY (SELECT * FROM made) TO '{path}'")
+
+
+def make_scores(path: Path) -> None:
+    import duckdb
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    truth = rng.random(SCORED) < 0.4
+    labels = np.where(rng.random(SCORED) < 0.15, ~truth, truth).astype(np.int8)
+    scores = np.clip(np.where(truth, 0.8, 0.2) + 0.12 * rng.standard_normal(SCORED), 0, 1)
+    with duckdb.connect() as connection:
+        connection.register("made", {"y": labels, "p": scores})
+        connection.execute(f"COPY (SELECT * FROM made) TO '{path}'")
+
+
+def read(path: Path) -> dict[str, float]:
+    """Read the table into an array of features and one of labels, as check does."""
+    from rankprune._table_rows import read_features, read_labels
+    from rankprune.tables import open_table
+
+    began = time.perf_counter()
+    with open_table(path) as table:
+        labels = read_labels(table, "y", None, drop_unlabeled=False)
+        features = read_features(
+            table, labels, apart=["y"], drop=(), keep=(), text=(), embeddings=None
+        )
+    return {"seconds": time.perf_counter() - began, "bytes": features.X.nbytes}
+
+
+def fits(path: Path, model: str) -> dict[str, float]:
+    """Read, then fit and score each fold and fit all rows, with scikit-learn alone."""
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    from rankprune._models import find_model
+    from rankprune._table_rows import read_features, read_labels
+    from rankprune.tables import open_table
+
+    with open_table(path) as table:
+        labels = read_labels(table, "y", None, drop_unlabeled=False)
+        X = read_features(table, labels, apart=["y"], drop=(), keep=(), text=(), embeddings=None).X
+    y, estimator = labels.is_positive, find_model(model)
+    began = time.perf_counter()
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
+        clone(estimator).fit(X[train], y[train]).predict_proba(X[test])
+    clone(estimator).fit(X, y)
+    return {"seconds": time.perf_counter() - began}
+
+
+def check(path: Path, **options: Any) -> dict[str, float]:
+    """Check the table, save the run and write the report."""
+    from rankprune import check_table, write_report
+
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        write_report(check_table(path, "y", **options).save(folder))
+    return {"seconds": time.perf_counter() - began}
+
+
+def apart(task: str, path: Path, **options: Any) -> dict[str, float]:
+    """Run a task in a process of its own; return what it took, with its peak memory."""
+    ended = subprocess.run(
+        [sys.executable, __file__, task, str(path), json.dumps(options)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, float] = json.loads(ended.stdout)
+    return found
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        make_table(path)
+        size = path.stat().st_size
+        reading = apart("read", path)
+        print(f"table of {ROWS:,} rows x {COLUMNS} columns: {size / 1e6:.0f} MB of CSV")
+        print(
+            f"{'model':10} {'K+1 fits / reading':>20} {'check / (1.5 fits + reading)':>30} peak/CSV"
+        )
+        for model in ("logistic", "boosting"):
+            fitted = apart("fits", path, model=model)
+            checked = apart("check", path, model=model, scorer=None)
+            allowed = 1.5 * fitted["seconds"] + reading["seconds"]
+            print(
+                f"{model:10} {fitted['seconds'] / reading['seconds']:20.2f} "
+                f"{checked['seconds'] / allowed:30.2f} {checked['peak'] / size:8.2f}"
+            )
+        scores = Path(folder) / "scores.parquet"
+        make_scores(scores)
+        scored = apart("check", scores, probabilities="p")
+        print(
+            f"{SCORED:,} rows with probabilities: {scored['seconds']:.0f} s, "
+            f"{scored['peak'] / SCORED:.0f} bytes a row at the peak"
+        )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        main()
+    else:
+        task, place, given = sys.argv[1:]
+        result = {"read": read, "fits": fits, "check": check}[task](
+            Path(place), **json.loads(given)
+        )
+        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(json.dumps({**result, "peak": peak}))
