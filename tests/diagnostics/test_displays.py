@@ -9,7 +9,12 @@ from sklearn.linear_model import LogisticRegression
 
 from rankprune import flip_labels, out_of_fold_probabilities
 from rankprune.core import make_gaussians
-from rankprune.diagnostics import NoiseRateDisplay, ProbabilityDisplay, SeparabilityDisplay
+from rankprune.diagnostics import (
+    CalibrationDisplay,
+    NoiseRateDisplay,
+    ProbabilityDisplay,
+    SeparabilityDisplay,
+)
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -55,6 +60,38 @@ def test_probabilities_show_both_labels_and_the_cutoffs():
     assert heights == len(LABELS)
     weighted = ProbabilityDisplay.from_predictions(LABELS, SCORES, sample_weight=[2] * len(LABELS))
     assert sum(patch.get_height() for patch in weighted.ax_.patches) == 2 * len(LABELS)
+
+
+def test_probabilities_show_the_thresholds_that_are_given():
+    display = ProbabilityDisplay(
+        SCORES[LABELS == 1], SCORES[LABELS == 0], positive_threshold=0.7, negative_threshold=0.2
+    ).plot()
+    assert [line.get_xdata()[0] for line in display.ax_.lines] == [0.2, 0.7]
+    assert texts(display.ax_)[2:] == [
+        "UB: confidently negative up to here",
+        "LB: confidently positive from here",
+    ]
+
+
+def test_calibration_shows_each_bin_beside_the_line_of_calibrated_ones():
+    display = CalibrationDisplay.from_predictions(LABELS, SCORES, n_bins=5)
+    line, bins = display.ax_.lines[:2]
+    assert list(line.get_xdata()) == list(line.get_ydata()) == [0, 1]
+    np.testing.assert_array_equal(bins.get_xdata(), display.calibration.mean_probability)
+    np.testing.assert_array_equal(bins.get_ydata(), display.calibration.share_positive)
+    assert len(bins.get_xdata()) == 5
+    assert texts(display.ax_) == ["as often as predicted", "given labels"]
+    made = CalibrationDisplay.from_estimator(LogisticRegression(), X, LABELS, random_state=0)
+    assert made.calibration.rows.sum() == len(LABELS)
+
+
+def test_labels_are_told_apart_by_shape_and_not_by_colour_alone():
+    bars = ProbabilityDisplay.from_predictions(LABELS, SCORES).ax_.patches
+    assert {bar.get_hatch() for bar in bars} == {None, "///"}
+    curves = SeparabilityDisplay.from_predictions(LABELS, SCORES).ax_.lines
+    assert {curve.get_linestyle() for curve in curves} == {"-", "--"}
+    rates = NoiseRateDisplay.from_predictions(LABELS, SCORES, n_resamples=20).ax_.lines
+    assert {line.get_marker() for line in rates} == {"None", "o", "s"}
 
 
 def test_nothing_pruned_draws_no_cutoff():
