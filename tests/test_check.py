@@ -17,6 +17,7 @@ from rankprune import (
     flip_labels,
     rank_suspects,
 )
+from rankprune._before_after import _difference_interval
 from rankprune._duplicates import count_duplicates, hash_rows
 from rankprune._label_check import headline, reason_for
 from rankprune._models import find_model
@@ -111,7 +112,7 @@ def test_rows_without_labels_have_no_score(tmp_path):
     np.testing.assert_array_equal(again.scores.rows, check.scores.rows)
     found = duckdb.sql(f"SELECT row, label, kept FROM '{run / 'scores.parquet'}'").fetchall()
     assert [row[0] for row in found] == list(range(1, 201))
-    assert found[3] == (4, None, True)
+    assert found[3] == (4, None, None)
     kept = [i for i in range(200) if i not in (3, 150)]
     np.testing.assert_array_equal(check.scores.is_positive, labels[kept] == 1)
 
@@ -143,6 +144,11 @@ def test_a_run_that_was_cut_short_is_noticed(people, tmp_path):
     (run / "result.json").write_text(json.dumps({**result, "schema": 99}))
     with pytest.raises(TableError, match=r"has schema 99, and this version reads 1"):
         LabelCheck.load(run)
+    for missing in ("settings", "scores_sha256", "verdict"):
+        part = {name: value for name, value in result.items() if name != missing}
+        (run / "result.json").write_text(json.dumps(part))
+        with pytest.raises(TableError, match=r"is not a result|does not belong"):
+            LabelCheck.load(run)
     (run / "result.json").write_text("no json")
     with pytest.raises(TableError, match=r"is not a result of rankprune"):
         LabelCheck.load(run)
@@ -196,6 +202,12 @@ def test_probabilities_of_the_table_need_no_fit(people, tmp_path):
     given = check_table(path, "label", probabilities="p")
     np.testing.assert_array_equal(given.scores.suspect, check.scores.suspect)
     assert (given.out_of_fold, given.duplicates) == (False, None)
+    with pytest.raises(TableError, match=r"--rounds must be 1 with --probabilities, got 2"):
+        check_table(path, "label", probabilities="p", rounds=2)
+    noted = check_table(path, "label", probabilities="p", drop=["height"]).notes
+    assert noted[-1] == "Nothing was fitted, so --drop had no effect."
+    with pytest.raises(TableError, match=r"--text must be a column"):
+        check_table(path, "label", probabilities="p", text=["zzz"])
     assert given.suspects[0].reason.endswith("%")
     assert "the given probabilities" in given.suspects[0].reason
 
@@ -222,7 +234,50 @@ def test_a_column_that_almost_tells_the_label_is_warned_of(tmp_path):
     path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "outcome"])
     check = check_table(path, "label", scorer=None)
     assert any("Feature 'outcome' alone tells the label almost" in w for w in check.warnings)
+    words = check_table(path, "label", scorer=None, text=["color"])
+    assert any("Feature 'outcome' alone tells the label almost" in w for w in words.warnings)
     assert check_table(path, "label", scorer=None, drop=["outcome"]).warnings == ()
+
+
+def test_few_rows_do_not_stand_out(tmp_path):
+    rows, labels, truth = noisy_rows(400, noise=(0.1, 0.1))
+    wrong = np.flatnonzero(labels != truth)[:2]
+    for i, row in enumerate(rows):
+        row[3] = "rare" if i in wrong else "usual"
+    check = check_table(write_csv(tmp_path / "t.csv", rows), "label", scorer=None)
+    found = {part.value: part for part in check.subgroups}
+    assert found["rare"].n_rows == 2
+    assert not found["rare"].stands_out
+
+
+def test_redacted_cells_are_kept_nowhere_but_in_the_scores(tmp_path):
+    rows, _, _ = noisy_rows(300)
+    path = write_csv(tmp_path / "t.csv", [[f"secret-{row[0]}", *row[1:]] for row in rows])
+    check = check_table(path, "label", id="row id", redact=["row id", "color"], scorer=None)
+    text = (check.save(tmp_path / "run") / "result.json").read_text()
+    assert "secret-" not in text
+    assert '"red"' not in text
+    assert check.columns == ("height", "weight")
+    assert check.subgroups == ()
+    with pytest.raises(TableError, match=r"--redact must be a column"):
+        check_table(path, "label", redact=["zzz"])
+
+
+def test_the_plot_shows_the_ranking_that_the_cut_offs_belong_to(people):
+    check = check_table(people[0], "label", scorer=None, rounds=3)
+    counted = np.histogram(check.scores.probability[check.scores.is_positive], 50, (0, 1))[0]
+    np.testing.assert_array_equal(check.histogram.positive, counted)
+
+
+@pytest.mark.parametrize(
+    ("worse", "better", "rows"), [(0, 0, 13), (0, 0, 1), (3, 9, 100), (40, 0, 40)]
+)
+def test_the_interval_of_a_difference_is_never_a_point(worse, better, rows):
+    low, high = _difference_interval(worse, better, rows)
+    assert -1 <= low < (worse - better) / rows or low == -1
+    assert high > (worse - better) / rows or high == 1
+    assert high - low > 0.05
+    assert _difference_interval(better, worse, rows) == pytest.approx((-high, -low))
 
 
 def test_before_and_after_is_judged_on_trusted_rows_alone(tmp_path):
@@ -262,6 +317,8 @@ def test_duplicates_are_counted_by_fold_and_label():
         sparse.csr_matrix,
         lambda X: X.astype(int),
         lambda X: [f"{a} {b}" for a, b in X],
+        lambda X: [[a] if b else [a, b] for a, b in X.tolist()],
+        lambda X: X.astype(np.int64) + 2**60,
         lambda X: np.asarray(X, dtype=object),
     ],
 )
@@ -285,6 +342,8 @@ def test_arrays_are_checked_too(tmp_path):
     assert str(LabelCheck.load(check.save(tmp_path / "run"))) == str(check)
     with pytest.raises(ValueError, match=r"X must hold the features, got None"):
         check_labels(None, y)
+    with pytest.raises(ValueError, match=r"probabilities and rounds=1"):
+        check_labels(None, y, probabilities=check.scores.probability, rounds=2)
 
 
 def test_frames_are_checked_like_files(people):
@@ -348,7 +407,7 @@ def test_models_by_name():
 
 
 def test_the_reason_says_whose_opinion_it_is():
-    assert reason_for("a", 0.0123, True).endswith("did not see the row give that only 1.2 %")
+    assert reason_for("a", 0.0123, True).endswith("did not see the row give that 1.2 %")
 
 
 def test_nothing_global_is_touched(people):

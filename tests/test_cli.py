@@ -143,6 +143,45 @@ def test_data_can_fail_a_build(command, people, tmp_path):
     assert command("check", people, *options, "--fail-over", "0.5")[0] == 0
 
 
+def test_what_cannot_be_told_fails_no_build(command, tmp_path):
+    rng = np.random.RandomState(0)
+    truth = rng.randint(0, 2, 400)
+    rows = [[repr(float(rng.normal(t, 1.2))), str(t)] for t in truth]
+    path = write_csv(tmp_path / "t.csv", rows, ["a", "y"])
+    code, out, err = command("check", path, "--label", "y", *QUICK, "--fail-over", "0.01")
+    assert "cannot be told" in out
+    assert (code, "--fail-over was not applied" in err) == (0, True)
+
+
+def test_a_module_that_leaves_is_no_success(command, people, tmp_path, monkeypatch):
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(1)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    code, _, err = command("check", people, "--label", "label", "--model", "leaves:Model")
+    assert (code, "left with 1" in err) == (2, True)
+
+
+def test_a_model_of_ones_own_is_named_again_for_training(command, people, tmp_path, monkeypatch):
+    (tmp_path / "homemade.py").write_text(
+        "from sklearn.naive_bayes import GaussianNB\nmodel = GaussianNB()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert command("check", people, "--label", "label", "--model", "homemade:model", *QUICK)[0] == 0
+    run = tmp_path / "people.csv.rankprune"
+    code, _, err = command("train", run, "-o", tmp_path / "m.skops")
+    assert (code, "--model" in err) == (2, True)
+    words = ("train", run, "-o", tmp_path / "m.skops", "--model", "homemade:model")
+    assert command(*words)[0] == 0
+
+
+def test_the_demo_replaces_no_files_but_its_own(command, tmp_path):
+    (tmp_path / "new.csv").write_text("mine")
+    code, _, err = command("demo", "-o", tmp_path)
+    assert (code, "holds other files" in err) == (2, True)
+    assert (tmp_path / "new.csv").read_text() == "mine"
+
+
 GOOD = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i % 7, i % 5, i % 2) for i in range(40))
 
 
@@ -166,7 +205,8 @@ GOOD = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i % 7, i % 5, i % 2) for i in rang
         (GOOD, ("--id", "zz"), "--id must be a column"),
         (GOOD, ("--encoding", "zz"), "encoding must be one that Python knows"),
         (GOOD, ("--probabilities", "a"), "must lie in [0, 1]"),
-        (GOOD, ("--redact", "zz"), "--redact must name columns"),
+        (GOOD, ("--redact", "zz"), "--redact must be a column"),
+        (GOOD, ("--text", "y"), "--text must name a feature"),
     ],
 )
 def test_a_mistake_is_one_line_with_the_fix_and_touches_nothing(
@@ -217,6 +257,7 @@ def test_an_earlier_run_or_file_is_not_replaced_and_no_fit_begins(
         ("train", run, "-o", tmp_path / "m.skops"),
         ("export", run, "-o", people),
         ("predict", tmp_path / "m.skops", people, "-o", people),
+        ("report", run, "-o", people),
     ):
         code, _, err = command(*words)
         assert code == 2
@@ -235,6 +276,7 @@ def test_the_input_is_never_the_output_even_when_forced(command, people, tmp_pat
         ("export", run, "-o", link, "--force"),
         ("predict", model, people, "-o", link, "--force"),
         ("train", run, "-o", link, "--force"),
+        ("report", run, "-o", link, "--force"),
     ):
         code, _, err = command(*words)
         assert (code, "must not be the input" in err) == (2, True)
@@ -317,10 +359,11 @@ def test_a_run_killed_at_any_write_is_old_or_new_or_known_to_be_cut_short(
         whole = {path.name for path in run.iterdir() if not path.name.startswith(".")}
         assert whole == set(old)
         code, _, err = command("report", run, "-o", tmp_path / "r.html")
-        if moment == 2:  # the new scores are there, the result that names them is not
+        if moment > 1:  # the new scores are there, the result that names them is not
             assert (code, "cut short" in err) == (2, True)
         else:
             assert code == 0
+            (tmp_path / "r.html").unlink()
     assert command(*words)[0] == 0
     assert {name: (run / name).read_bytes() for name in old} == old
 
@@ -373,7 +416,7 @@ def test_an_interrupt_ends_a_fit_soon_and_leaves_nothing(people, tmp_path, model
     os.killpg(started.pid, signal.SIGINT)
     _, err = started.communicate(timeout=20)
     assert (started.returncode, time.monotonic() - began < 5) == (130, True)
-    assert err.strip() == "Interrupted; nothing was changed."
+    assert err.strip() == "Interrupted."
     left = [name for name in listed(tmp_path) if "__pycache__" not in name]
     assert left == ["people.csv", "slow.py", "temporary"]
 

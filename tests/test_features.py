@@ -4,7 +4,7 @@ from scipy import sparse
 
 from noisy_table import write_csv
 from rankprune._column_plan import plan_columns
-from rankprune._features import fit_encoder, row_hashes
+from rankprune._features import fit_encoder
 from rankprune.exceptions import TableError
 from rankprune.tables import open_table
 
@@ -19,8 +19,8 @@ def planned(tmp_path, columns, **options):
     names = [*columns, "y"]
     rows = [list(row) for row in zip(*columns.values(), LABEL, strict=True)]
     with open_table(write_csv(tmp_path / "t.csv", rows, names, delimiter=";")) as table:
-        is_positive = f"c{len(names) - 1} = '1'"
-        plan = plan_columns(table, is_positive, apart=["y"], **options)
+        label = f"CAST(c{len(names) - 1} AS INTEGER)"
+        plan = plan_columns(table, label, apart=["y"], **options)
         encoder, X = fit_encoder(table, plan)
         assert np.array_equal(_dense(X), _dense(encoder.transform(table)))
     return plan, encoder, _dense(X)
@@ -55,7 +55,38 @@ def test_huge_numbers_do_not_overflow_and_infinite_ones_are_gaps(tmp_path):
 def test_decimal_commas_are_numbers(tmp_path):
     plan, _, X = planned(tmp_path, {"a": spread(["1,5", "2,25", "-3", "10,75"])})
     assert (plan.numbers, plan.decimal_comma, plan.gaps) == (("a",), ("a",), ())
+    assert plan.notes == ("Column 'a' was read as numbers with decimal commas.",)
     assert len(np.unique(X[:, 0])) == 4
+
+
+def test_commas_between_thousands_are_none_before_decimals(tmp_path):
+    plan, encoder, X = planned(tmp_path, {"a": spread(["193", "7,499", "1,234,567.5", "-1,000"])})
+    assert (plan.thousands_comma, plan.decimal_comma) == (("a",), ())
+    assert plan.notes == ("Column 'a' was read as numbers with thousands commas.",)
+    number = encoder.numbers[0]
+    values = X[:4, 0] * number.scale + number.shift
+    np.testing.assert_allclose(values, [193, 7499, 1234567.5, -1000], atol=1e-6)
+
+
+def test_two_values_are_never_taken_for_one(tmp_path):
+    """The estimated number of distinct values is 1 for these two."""
+    plan, _, _ = planned(tmp_path, {"site": spread(["v638", "v639", "v638"])})
+    assert plan.categories == ("site",)
+
+
+@pytest.mark.parametrize("option", ["text", "keep"])
+def test_the_label_is_no_feature_whatever_was_asked(tmp_path, option):
+    with pytest.raises(TableError, match=rf"--{option} must name a feature; 'y' is the label"):
+        planned(tmp_path, {"a": spread(["1", "2"])}, **{option: ["y"]})
+    with pytest.raises(TableError, match=r"'a' is the label, was dropped"):
+        planned(tmp_path, {"a": spread(["1", "2"])}, drop=["a"], **{option: ["a"]})
+
+
+def test_copies_of_the_label_are_known_among_rows_without_one(tmp_path):
+    rows = [["J", "1"], ["N", "0"], ["x", ""], ["J", "1"], ["N", "0"]] * 10
+    with open_table(write_csv(tmp_path / "t.csv", rows, ["copy", "y"])) as table:
+        plan = plan_columns(table, "try_cast(trim(c1) AS INTEGER)", apart=["y"])
+    assert "'copy' was left out: it tells the label exactly" in plan.notes[0]
 
 
 def test_codes_with_leading_zeros_are_categories(tmp_path):
@@ -174,7 +205,7 @@ def test_columns_of_parquet_are_used_by_their_types(tmp_path):
     )
     frame.write_parquet(tmp_path / "t.parquet")
     with open_table(tmp_path / "t.parquet") as table:
-        plan = plan_columns(table, "c4 = '1'", apart=["y"])
+        plan = plan_columns(table, "CAST(c4 AS INTEGER)", apart=["y"])
         _, X = fit_encoder(table, plan)
     assert (plan.numbers, plan.categories, plan.dates) == (("f",), ("b",), ("d",))
     assert plan.gaps == ("f",)
@@ -187,7 +218,7 @@ def test_many_categories_are_kept_sparse(tmp_path):
     names = [*columns, "y"]
     rows = [list(row) for row in zip(*columns.values(), LABEL, strict=True)]
     with open_table(write_csv(tmp_path / "t.csv", rows, names)) as table:
-        _, X = fit_encoder(table, plan_columns(table, "c40 = '1'", apart=["y"]))
+        _, X = fit_encoder(table, plan_columns(table, "CAST(c40 AS INTEGER)", apart=["y"]))
     assert sparse.issparse(X)
     assert X.shape[1] > 1000
 
@@ -195,7 +226,7 @@ def test_many_categories_are_kept_sparse(tmp_path):
 def test_equal_rows_have_equal_hashes(tmp_path):
     rows = [["1", "x"], ["2", "x"], ["1", "x"], ["1", ""]]
     with open_table(write_csv(tmp_path / "t.csv", rows, ["a", "b"])) as table:
-        first, second, third, fourth = row_hashes(table, ["a", "b"])
+        first, second, third, fourth = table.row_hashes(["a", "b"])
     assert first == third
     assert len({int(first), int(second), int(fourth)}) == 3
 
@@ -204,4 +235,4 @@ def test_options_name_columns_that_exist(tmp_path):
     with open_table(write_csv(tmp_path / "t.csv", [["1", "x"]], ["a", "b"])) as table:
         for option in ("drop", "keep", "text"):
             with pytest.raises(TableError, match=rf"--{option} must be a column"):
-                plan_columns(table, "true", **{option: ["zzz"]})
+                plan_columns(table, "1", **{option: ["zzz"]})

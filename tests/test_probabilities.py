@@ -341,4 +341,4 @@ def test_group_splitters_get_their_groups(caplog):
         out_of_fold_probabilities(
             LogisticRegression(), X, Y, cv=GroupKFold(3), groups=np.arange(120) // 10
         )
-    assert "fold 2: fitted on 80 rows, scoring 40" in caplog.text
+    assert "scored 3 of 3 parts of the rows" in caplog.text

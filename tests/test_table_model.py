@@ -108,6 +108,32 @@ def test_a_changed_table_is_refused(tmp_path):
         train_model(check)
 
 
+def test_a_changed_frame_is_refused(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(noisy_rows(200)[0], columns=NAMES)
+    check = check_table(frame, "label", scorer=None)
+    assert export_table(check, tmp_path / "out.csv", frame) == (200, 0)
+    with pytest.raises(TableError, match=r"not the table that was checked"):
+        export_table(check, tmp_path / "other.csv", frame.iloc[::-1])
+
+
+def test_a_model_of_ones_own_is_not_called_because_a_file_says_so(people):
+    from dataclasses import replace
+
+    _, check, _, _ = people
+    named = replace(check, settings={**check.settings, "model": "os:getcwd"})
+    with pytest.raises(TableError, match=r"a model of your own, 'os:getcwd'.*--model"):
+        train_model(named)
+
+
+def test_predictions_do_not_repeat_names(people, tmp_path):
+    _, check, new, _ = people
+    model = train_model(check)
+    predict_table(model, new, tmp_path / "out.csv")
+    with pytest.raises(TableError, match=r"has a column 'rankprune_probability' already"):
+        predict_table(model, tmp_path / "out.csv", tmp_path / "twice.csv")
+
+
 def test_a_table_that_was_moved_can_be_named(tmp_path):
     path, _, _ = noisy_csv(tmp_path, n=200)
     check = check_table(path, "label", scorer=None)
@@ -121,7 +147,7 @@ def test_what_was_read_from_a_pipe_cannot_be_trained_from(people, tmp_path):
 
     _, check, _, _ = people
     piped = replace(check, source=replace(check.source, name="stdin", path=None))
-    with pytest.raises(TableError, match=r"it was read from stdin.*Check a file"):
+    with pytest.raises(TableError, match=r"it was read from stdin.*Check a file, or pass"):
         train_model(piped)
     with pytest.raises(TableError, match=r"it was read from stdin.*--table"):
         export_table(piped, tmp_path / "out.csv")

@@ -65,6 +65,7 @@ def test_a_positive_label_that_is_not_obvious_is_said(tmp_path):
         ([str(i) for i in range(30)], r"'y' has 20 or more:.*and more"),
         (["a", "b", ""], r"1 of 3 rows have no 'y'.*--drop-unlabeled"),
         (["a", "b", "NA"], r"1 of 3 rows have no 'y'"),
+        (["a", "NA", "a"], r"two values; 'y' has one: 'a' \(2 rows\)"),
     ],
 )
 def test_labels_that_cannot_be_learned_from(tmp_path, cells, message):
@@ -77,6 +78,27 @@ def test_rows_without_a_label_are_left_out_when_asked_to(tmp_path):
     assert found.rows.tolist() == [1, 2, 4]
     assert found.is_positive.tolist() == [True, False, True]
     assert found.notes == ("2 rows without a label were left out.",)
+
+
+def test_a_value_that_looks_missing_can_be_named_as_a_label(tmp_path):
+    found = labels_of(tmp_path, ["NA", "EU", "NA"], positive="NA")
+    assert (found.positive, found.negative) == ("NA", "EU")
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "positive"),
+    [(("true", "false"), "True", "true"), (("0.0", "1.0"), "1", "1.0"), (("1", "2"), "2.0", "2")],
+)
+def test_the_positive_label_is_known_by_its_value(tmp_path, values, asked, positive):
+    assert labels_of(tmp_path, values * 2, positive=asked).positive == positive
+
+
+def test_a_missing_number_is_no_label(tmp_path):
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"y": [1.0, float("nan"), 0.0, 1.0]}).write_parquet(tmp_path / "t.parquet")
+    with open_table(tmp_path / "t.parquet") as table:
+        found = read_labels(table, "y", None, drop_unlabeled=True)
+    assert (found.rows.tolist(), found.positive) == ([0, 2, 3], "1.0")
 
 
 def test_a_positive_label_that_does_not_occur(tmp_path):

@@ -155,7 +155,8 @@ def test_the_place_of_a_wrong_byte_is_exact_far_into_the_file(tmp_path):
     ("name", "content", "message"),
     [
         ("t.parquet", b"PAR1" + b"x" * 100, r"t\.parquet cannot be read.*write it again"),
-        ("t.jsonl", b'{"a": 1}\n{"a": \n', r"t\.jsonl cannot be read.*one object"),
+        ("t.jsonl", b'{"a": 1}\n{"a": \n', r"one JSON object a line; line 2 is none"),
+        ("t.jsonl", b'{"a": 1}\n[1, 2]\n', r"one JSON object a line; line 2 is none: '\[1, 2\]'"),
         ("t.jsonl", b'{"a": 1, "A": 2}\n', r"differ by more than upper and lower case"),
     ],
 )
@@ -165,6 +166,72 @@ def test_broken_files_of_other_formats(tmp_path, name, content, message):
         open_table(from_bytes(tmp_path, content, name)) as table,
     ):
         cells(table)
+
+
+def test_json_lines_with_rare_keys_and_a_mark_are_a_table(tmp_path):
+    lines = [f'{{"key{i}": {i}, "y": "{i % 2}"}}' for i in range(400)]
+    content = b"\xef\xbb\xbf" + "\n".join(lines).encode()
+    with open_table(from_bytes(tmp_path, content, "t.jsonl")) as table:
+        assert len(table.names) == 401
+        assert cells(table)[7][table.names.index("key7")] == "7"
+        assert cells(table)[7][table.names.index("key8")] is None
+
+
+def test_flipped_bits_in_a_gzip_file_are_refused(tmp_path):
+    whole = bytearray(gzip.compress(b"a,b\n" + b"1,2\n" * 10_000))
+    for place in range(12, len(whole) - 8, 3):
+        whole[place] ^= 0xFF
+    with (
+        pytest.raises(TableError, match="not a whole gzip file"),
+        open_table(from_bytes(tmp_path, bytes(whole), "t.csv.gz")),
+    ):
+        pass
+
+
+def test_a_file_that_changes_while_it_is_read_is_noticed(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ROWS)
+
+    def change():
+        with open_table(path) as table:
+            path.write_text("a,b\n1,2\n")
+            return table.names
+
+    with pytest.raises(TableError, match=r"t\.csv changed while it was read"):
+        change()
+
+
+def test_moments_do_not_depend_on_where_the_machine_stands(tmp_path):
+    path = tmp_path / "t.parquet"
+    duckdb.execute(f"COPY (SELECT TIMESTAMPTZ '2024-01-01 23:30:00+00' AS t) TO '{path}'")
+    with open_table(path) as table:
+        assert cells(table) == [["2024-01-01 23:30:00+00"]]
+        assert table.query("hour(CAST(c0 AS TIMESTAMP))") == [(23,)]
+
+
+def test_the_hash_of_a_frame_is_that_of_its_cells():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
+    hashes = []
+    for made in (frame, frame.copy(), frame.iloc[::-1], frame.rename(columns={"a": "c"})):
+        with open_table(made) as table:
+            hashes.append(table.sha256)
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 3
+
+
+def test_frames_with_names_that_are_no_texts_and_odd_categories():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({0: [1, 2], 1: pd.Categorical(["a\nb", "=c"]), 2: [None, None]})
+    with open_table(frame) as table:
+        assert table.names == ("0", "1", "2")
+        assert table.column(1, "--label") == 1
+        assert cells(table) == [["1", "a\nb", None], ["2", "=c", None]]
+
+
+def test_opening_a_table_changes_no_limit_of_the_csv_module(tmp_path):
+    limit = csv.field_size_limit()
+    with open_table(write_csv(tmp_path / "t.csv", ROWS)):
+        assert csv.field_size_limit() == limit
 
 
 def test_a_gzip_file_cut_short_is_refused(tmp_path):
@@ -190,6 +257,8 @@ def test_options_that_cannot_be_are_refused(tmp_path):
     path = write_csv(tmp_path / "t.csv", ROWS)
     with pytest.raises(TableError, match=r"encoding must be one that Python knows, got 'nope'"):
         open_table(path, encoding="nope").__enter__()
+    with pytest.raises(TableError, match=r"encoding must be one that Python knows, got 'hex'"):
+        open_table(path, encoding="hex").__enter__()
     with pytest.raises(TableError, match=r"delimiter must be one sign"):
         open_table(path, delimiter=";;").__enter__()
 
@@ -236,6 +305,16 @@ def test_parquet_cannot_hold_names_that_differ_in_case(tmp_path):
         pytest.raises(TableError, match=r"differ by more than case.*\.csv"),
     ):
         table.write(tmp_path / "copy.parquet")
+
+
+def test_the_ending_decides_the_delimiter(tmp_path):
+    with open_table(
+        write_csv(tmp_path / "t.tsv", [["1", "2"]], ["a", "b"], delimiter="\t")
+    ) as table:
+        table.write(tmp_path / "copy.csv")
+        table.write(tmp_path / "copy.TSV")
+    assert (tmp_path / "copy.csv").read_text() == "a,b\n1,2\n"
+    assert (tmp_path / "copy.TSV").read_text() == "a\tb\n1\t2\n"
 
 
 def test_outputs_of_other_formats_are_refused(tmp_path):

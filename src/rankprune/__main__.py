@@ -42,15 +42,18 @@ def exit_code(command: Callable[[], object]) -> int:
         error.show()
         return INPUT
     except (Abort, KeyboardInterrupt):
-        _say("Interrupted; nothing was changed.")
+        _say("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
         # What is left must not be flushed at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except SystemExit as error:
-        # Without a mode of its own click leaves so only when the reader has seen enough.
-        return DONE if error.code == 1 else INTERNAL
+        # Click leaves so when whoever reads the output has seen enough, and marks the output.
+        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+            return DONE
+        _say(f"Error: A module of yours left with {error.code!r} before anything was done.")
+        return INPUT
     except (ValueError, TypeError, OSError, ImportError) as error:
         _explain(error)
         return INPUT
@@ -90,7 +93,7 @@ def _leave_soon_when_interrupted() -> None:
         from rankprune._files import remove_unfinished
 
         remove_unfinished()
-        _say("Interrupted; nothing was changed.")
+        _say("Interrupted.")
         os._exit(INTERRUPTED)
 
     # The thread holds on to the other end, which would be closed otherwise.

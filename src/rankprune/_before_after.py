@@ -32,12 +32,25 @@ def judge_on_trusted(found: Examined) -> BeforeAfter | None:
     after = alone.score(found.weights, keep)
     truth = found.table.labels.is_positive[trusted]
     errors = [(scores[trusted] > 0.5) != truth for scores in (before, after)]
-    gain = errors[1].astype(float) - errors[0]
-    half = _Z * float(gain.std()) / np.sqrt(len(gain))
+    n_worse = int((errors[1] & ~errors[0]).sum())
+    n_better = int((errors[0] & ~errors[1]).sum())
+    low, high = _difference_interval(n_worse, n_better, len(truth))
     return BeforeAfter(
-        n_rows=len(gain),
+        n_rows=len(truth),
         before=float(errors[0].mean()),
         after=float(errors[1].mean()),
-        low=float(gain.mean()) - half,
-        high=float(gain.mean()) + half,
+        low=low,
+        high=high,
     )
+
+
+def _difference_interval(n_worse: int, n_better: int, n_rows: int) -> tuple[float, float]:
+    """Return the 95 % interval of Agresti and Min for a difference of paired shares.
+
+    Half a row is added to each of the four cells, so that few rows that agree do not pass for
+    certainty.
+    """
+    worse, better, rows = n_worse + 0.5, n_better + 0.5, n_rows + 2
+    middle = (worse - better) / rows
+    half = _Z * np.sqrt(worse + better - (worse - better) ** 2 / rows) / rows
+    return max(-1.0, float(middle - half)), min(1.0, float(middle + half))

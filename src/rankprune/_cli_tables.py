@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -137,7 +138,7 @@ def _form(*choices: str) -> Callable[[_Command], _Command]:
         help="The run directory; TABLE.rankprune by default, none for standard input.",
     ),
     click.option("--top", type=click.IntRange(0, 500), default=100, help="Suspects to report."),
-    click.option("--redact", multiple=True, metavar="COL", help="Cells the report hides."),
+    click.option("--redact", multiple=True, metavar="COL", help="Cells to keep nowhere."),
 )
 @_form("text", "json", "jsonl", "csv")
 @_force
@@ -148,7 +149,6 @@ def check(table: str, **asked: Any) -> None:
     TABLE is CSV, TSV, JSON lines or Parquet, also compressed by gzip; - is standard input. The
     answer is printed; a report, the scores of all rows and the result go to the run directory.
     """
-    from rankprune._files import write_whole
     from rankprune._label_check import REPORT, check_place
     from rankprune.check import check_table
     from rankprune.report import render_report
@@ -182,6 +182,7 @@ def check(table: str, **asked: Any) -> None:
                     "rounds",
                     "folds",
                     "drop_unlabeled",
+                    "redact",
                     "encoding",
                     "delimiter",
                 )
@@ -189,18 +190,25 @@ def check(table: str, **asked: Any) -> None:
         )
         if place is not None:
             # Rendered first: what goes wrong then has written nothing.
-            page = render_report(found, top=asked["top"], redact=asked["redact"])
-            found.save(place, force=True)
-            write_whole(place / REPORT, page.encode())
+            page = render_report(found, top=asked["top"])
+            found.save(place, force=True, report=page)
     _say_notes(found, asked["quiet"])
     _print_check(found, asked["form"])
     if place is not None:
         say(f"\nReport: {place / REPORT}", asked["quiet"])
-        say(f"Next:   rankprune train {place} -o model.skops", asked["quiet"])
-    if asked["fail_over"] is not None and found.wrong_share > asked["fail_over"]:
+        say(f"Next:   rankprune train {quote(str(place))} -o model.skops", asked["quiet"])
+    if asked["fail_over"] is not None:
+        _fail_over(found, asked["fail_over"])
+
+
+def _fail_over(found: Any, allowed: float) -> None:
+    """Leave with 1 where too many labels are wrong, by an estimate that can be trusted."""
+    if found.verdict.level == "cannot tell":
+        say("--fail-over was not applied: it cannot be told whether labels are wrong.")
+    elif found.wrong_share > allowed:
         say(
-            f"{found.wrong_share:.1%} of the labels are wrong, more than the "
-            f"{asked['fail_over']:.1%} allowed by --fail-over."
+            f"{found.wrong_share:.1%} of the labels are wrong, more than the {allowed:.1%} allowed "
+            "by --fail-over."
         )
         raise click.exceptions.Exit(1)
 
@@ -231,11 +239,20 @@ def _print_check(found: Any, form: str) -> None:
 )
 @click.option("--redact", multiple=True, metavar="COL", help="Cells to hide; may be repeated.")
 @click.option("-o", "--output", type=FILE, help="RUN/report.html by default.")
+@_force
 @click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors.")
-def report(run: Path, top: int, redact: tuple[str, ...], output: Path | None, quiet: bool) -> None:
+def report(
+    run: Path, top: int, redact: tuple[str, ...], output: Path | None, force: bool, quiet: bool
+) -> None:
     """Draw the report of RUN again, without fitting anything."""
+    from rankprune._files import refuse_existing_file, refuse_same_file
+    from rankprune._label_check import LabelCheck
     from rankprune.report import write_report
 
+    if output is not None:
+        refuse_existing_file(output, force)
+        source = LabelCheck.load(run).source.path
+        refuse_same_file(output, None if source is None else Path(source))
     place = write_report(run, output, top=top, redact=redact)
     click.echo(place)
     say("Open it in a browser; it needs no network.", quiet)
@@ -260,7 +277,6 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     _look_here(asked["model"])
     refuse_existing_file(output, force)
     found = LabelCheck.load(run)
-    _look_here(found.settings.get("model"))
     if found.source.path is not None:
         refuse_same_file(output, asked["table"] or Path(found.source.path))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
@@ -271,7 +287,7 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     kept = found.n_rows - found.n_suspects
     say(f"Fitted to {kept} of {found.n_rows} rows.", asked["quiet"])
     click.echo(output)
-    say(f"Next: rankprune predict {output} TABLE", asked["quiet"])
+    say(f"Next: rankprune predict {quote(str(output))} TABLE", asked["quiet"])
 
 
 @click.command()

@@ -11,21 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankprune.exceptions import TableError
 from rankprune.tables import Table, sql_text
 
 # Cells that mean "not known" in a column of numbers or dates; as a category they stay themselves.
 _MISSING = ("", "na", "n/a", "#n/a", "nan", "inf", "-inf", "null", "none", "nil", "?", "-", ".")
 _NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*")
 _DATES = re.compile(r"DATE|TIMESTAMP.*")
-_CATEGORIES = re.compile(r"VARCHAR|BOOLEAN|ENUM.*|UUID|TIME.*")
+_CATEGORIES = re.compile(r"VARCHAR|BOOLEAN|ENUM.*|UUID|TIME.*", re.S)
 # Levels of a category that get a feature of their own: the most frequent.
 MAX_LEVELS = 50
 # Free text, where most cells differ: this long on average, or with this many words.
 _LONG, _WORDS = 40, 4
 # With fewer rows, different values in all of them are no sign of an identifier.
 _MANY = 20
-# Columns of so few values are looked at for copies of the label.
-_FEW = 2
+# Columns of about so few values are looked at for copies of the label.
+_FEW = 4
 # Columns looked at in one query.
 PORTION = 100
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|nr|no|row|number)$|^unnamed", re.I)
@@ -39,8 +40,8 @@ class Plan:
     ----------
     numbers, dates, categories, texts : tuple of str
         Columns by what they are used as.
-    decimal_comma : tuple of str
-        Those of the numbers that are written with a comma.
+    decimal_comma, thousands_comma : tuple of str
+        Those of the numbers that are written with commas, before decimals or between thousands.
     gaps : tuple of str
         Numbers and dates of which some are missing.
     with_hours : tuple of str
@@ -54,6 +55,7 @@ class Plan:
     categories: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     decimal_comma: tuple[str, ...] = ()
+    thousands_comma: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     with_hours: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -73,6 +75,7 @@ class _Look:
     n_whole: int
     n_distinct: int
     n_leading_zero: int
+    is_constant: bool | None
     low: float | None
     high: float | None
 
@@ -83,6 +86,7 @@ class _CloserLook:
 
     n_values: int
     n_commas: int
+    n_thousands: int
     n_dates: int
     n_hours: int
     length: float
@@ -106,7 +110,7 @@ class _CloserLook:
 
 def plan_columns(
     table: Table,
-    is_positive: str,
+    label: str,
     *,
     apart: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -118,8 +122,8 @@ def plan_columns(
     Parameters
     ----------
     table : Table
-    is_positive : str
-        SQL condition that tells the positive labels.
+    label : str
+        SQL that is 1 for positive labels, 0 for negative ones, and else NULL.
     apart : sequence of str
         Columns that are no features: the label, the identifier, the group.
     drop, keep : sequence of str
@@ -130,8 +134,13 @@ def plan_columns(
     for argument, names in (("--drop", drop), ("--keep", keep), ("--text", text)):
         for name in names:
             table.column(name, argument)
+            if argument != "--drop" and name in {*apart, *drop}:
+                raise TableError(
+                    f"{argument} must name a feature; {name!r} is the label, was dropped, or has "
+                    "another use. Leave it out of one of the two."
+                )
     left = [name for name in table.names if name not in {*apart, *drop, *text}]
-    columns = _looked_at(table, left, is_positive)
+    columns = _looked_at(table, left, label)
     kinds: dict[str, list[str]] = {"number": [], "date": [], "category": []}
     notes = []
     for column in columns:
@@ -141,14 +150,15 @@ def plan_columns(
         if kind is not None:
             kinds[kind].append(column.name)
     numbers, dates = kinds["number"], kinds["date"]
-    commas = [column for column in columns if column.has_commas and column.name in numbers]
+    commas = [column for column in columns if column.comma and column.name in numbers]
     hours = [column for column in columns if column.closer and column.closer.n_hours]
     return Plan(
         numbers=tuple(numbers),
         dates=tuple(dates),
         categories=tuple(kinds["category"]),
         texts=tuple(text),
-        decimal_comma=tuple(column.name for column in commas),
+        decimal_comma=tuple(column.name for column in commas if column.comma == "decimal"),
+        thousands_comma=tuple(column.name for column in commas if column.comma == "thousands"),
         gaps=tuple(
             column.name
             for column in columns
@@ -174,22 +184,25 @@ class _Column:
         return self.look.n_present if self.closer is None else self.closer.n_values
 
     @property
-    def has_commas(self) -> bool:
-        return (
-            self.closer is not None
-            and self.closer.n_commas == self.closer.n_values > self.look.n_numbers
-        )
+    def comma(self) -> str | None:
+        """Return what commas are in a column of numbers; None where they are not needed."""
+        if self.closer is None or self.closer.n_values <= self.look.n_numbers:
+            return None
+        # Groups of three digits after every comma are no accident.
+        if self.closer.n_thousands == self.closer.n_values:
+            return "thousands"
+        return "decimal" if self.closer.n_commas == self.closer.n_values else None
 
     @property
     def n_numbers(self) -> int:
-        return self.n_values if self.has_commas else self.look.n_numbers
+        return self.look.n_numbers if self.comma is None else self.n_values
 
     @property
     def n_dates(self) -> int:
         return 0 if self.closer is None else self.closer.n_dates
 
 
-def _looked_at(table: Table, names: Sequence[str], is_positive: str) -> list[_Column]:
+def _looked_at(table: Table, names: Sequence[str], label: str) -> list[_Column]:
     types = {name: table.types[table.names.index(name)] for name in names}
     usable = [name for name in names if _is_usable(types[name])]
     looks = dict(zip(usable, _asked(table, usable, _Look, _look_sql), strict=True))
@@ -200,10 +213,10 @@ def _looked_at(table: Table, names: Sequence[str], is_positive: str) -> list[_Co
     ]
 
     def closer_sql(table: Table, name: str) -> list[str]:
-        return _closer_sql(table, name, is_positive)
+        return _closer_sql(table, name, label)
 
     closer = dict(zip(unclear, _asked(table, unclear, _CloserLook, closer_sql), strict=True))
-    nothing = _Look(0, 0, 0, 0, 0, None, None)
+    nothing = _Look(0, 0, 0, 0, 0, None, None, None)
     return [
         _Column(name, types[name], looks.get(name, nothing), closer.get(name)) for name in names
     ]
@@ -244,12 +257,14 @@ def _look_sql(table: Table, name: str) -> list[str]:
         f"count(CASE WHEN floor({number}) = {number} THEN 1 END)",
         f"approx_count_distinct({cell})",
         zero if table.types[position] == "VARCHAR" else "0",
+        # The number of distinct values is an estimate, which takes some pairs for one value.
+        f"min({cell}) = max({cell})",
         f"min({number})",
         f"max({number})",
     ]
 
 
-def _closer_sql(table: Table, name: str, is_positive: str) -> list[str]:
+def _closer_sql(table: Table, name: str, label: str) -> list[str]:
     """Return the aggregates of the closer look, in the order of its fields."""
     position = table.names.index(name)
     cell, kind = f"c{position}", table.types[position]
@@ -257,26 +272,30 @@ def _closer_sql(table: Table, name: str, is_positive: str) -> list[str]:
     missing = ", ".join(sql_text(word) for word in _MISSING)
     date = date_sql(cell, kind) or "CAST(NULL AS TIMESTAMP)"
     comma = f"regexp_full_match(trim({text}), '[+-]?[0-9]+(,[0-9]+)?')"
+    group = r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[+-]?[0-9]+(\.[0-9]*)?"
+    thousands = f"regexp_full_match(trim({text}), '{group}')"
     return [
         f"count({cell}) FILTER (WHERE lower(trim({text})) NOT IN ({missing}))",
         f"count({cell}) FILTER (WHERE {comma})",
+        f"count({cell}) FILTER (WHERE {thousands})",
         f"count({date})",
         f"count({date}) FILTER (WHERE hour({date}) > 0)",
         f"coalesce(avg(length({text})), 0)",
         f"coalesce(avg(length({text}) - length(replace({text}, ' ', ''))), 0)",
-        f"min({text}) FILTER (WHERE {is_positive})",
-        f"max({text}) FILTER (WHERE {is_positive})",
-        f"min({text}) FILTER (WHERE NOT ({is_positive}))",
-        f"max({text}) FILTER (WHERE NOT ({is_positive}))",
+        f"min({text}) FILTER (WHERE {label} = 1)",
+        f"max({text}) FILTER (WHERE {label} = 1)",
+        f"min({text}) FILTER (WHERE {label} = 0)",
+        f"max({text}) FILTER (WHERE {label} = 0)",
     ]
 
 
-def number_sql(cell: str, kind: str, decimal_comma: bool = False) -> str:
-    """Return SQL for a cell as a number, NULL where it is none."""
+def number_sql(cell: str, kind: str, comma: str | None = None) -> str:
+    """Return SQL for a cell as a number, NULL where it is none; commas become points or nothing."""
     if kind == "VARCHAR":
         # Trimmed also because DuckDB would let its CSV reader do the cast of a bare column, which
         # fails at the first cell that is no number.
-        text = f"replace({cell}, ',', '.')" if decimal_comma else cell
+        instead = {"decimal": "'.'", "thousands": "''"}
+        text = cell if comma is None else f"replace({cell}, ',', {instead[comma]})"
         return f"try_cast(trim({text}) AS DOUBLE)"
     if _NUMBERS.fullmatch(kind) or kind == "BOOLEAN":
         return f"CAST({cell} AS DOUBLE)"
@@ -300,11 +319,11 @@ def _kind(table: Table, column: _Column, keep: bool) -> tuple[str | None, str | 
     name, look, closer = column.name, column.look, column.closer
     left_out = f"Column {name!r} was left out:"
     otherwise = f"To use it all the same: --keep {_argument(name)}"
-    if not _is_usable(column.type):
+    if column.type != '"NULL"' and not _is_usable(column.type):
         return None, f"{left_out} it holds {column.type}, not numbers or text."
     if column.n_values == 0:
         return None, f"{left_out} every cell is empty."
-    if look.n_distinct <= 1 and look.n_present == table.n_rows:
+    if look.is_constant and look.n_present == table.n_rows:
         return None, f"{left_out} every row has the same value."
     if keep:
         return _as_kind(column), None
@@ -314,6 +333,8 @@ def _kind(table: Table, column: _Column, keep: bool) -> tuple[str | None, str | 
             f"it. {otherwise}"
         )
     kind = _as_kind(column)
+    if kind == "number" and column.comma is not None:
+        return kind, f"Column {name!r} was read as numbers with {column.comma} commas."
     if _is_identifier(table, column, kind):
         return None, f"{left_out} no value occurs twice, as in an identifier. {otherwise}"
     if kind == "category" and closer is not None and look.n_distinct > MAX_LEVELS:

@@ -41,18 +41,19 @@ def count_duplicates(
 def hash_rows(X: Any) -> Hashes:
     """Return a number for each row that is the same where all its features are."""
     if sparse.issparse(X):
-        rows = sparse.csr_matrix(X, dtype=np.float64, copy=True)
-        rows.sum_duplicates()
-        ends = rows.indptr
+        matrix = sparse.csr_matrix(X, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+        ends = matrix.indptr
         return _hashed(
-            (rows.data[a:b].tobytes(), rows.indices[a:b].tobytes())
+            (matrix.data[a:b].tobytes(), matrix.indices[a:b].tobytes())
             for a, b in pairwise(ends.tolist())
         )
-    values = np.asarray(X)
-    if values.dtype.kind not in "biuf" or values.ndim == 1:
-        return _hashed(str(row) for row in values.tolist())
-    # Minus zero is zero.
-    numbers = values.reshape(len(values), -1).astype(np.float64) + 0.0
+    rows = X if isinstance(X, list) else np.asarray(X)
+    if isinstance(rows, list) or rows.dtype.kind not in "biuf" or rows.ndim == 1:
+        return _hashed(str(row) for row in (rows if isinstance(rows, list) else rows.tolist()))
+    flat = rows.reshape(len(rows), -1)
+    # Minus zero is zero; whole numbers may be too large to be exact as others.
+    numbers = flat.astype(np.int64) if rows.dtype.kind in "biu" else flat.astype(np.float64) + 0.0
     generator = np.random.default_rng(0)
     total = np.zeros(len(numbers), dtype=np.uint64)
     for column in range(numbers.shape[1]):

@@ -118,7 +118,9 @@ def fit_encoder(
     table: Table, plan: Plan, embeddings: NDArray[Any] | None = None
 ) -> tuple[Encoder, Any]:
     """Return how this table becomes features, and its features."""
-    parts = [(name, "comma" if name in plan.decimal_comma else "value") for name in plan.numbers]
+    commas = dict.fromkeys(plan.decimal_comma, "decimal")
+    commas |= dict.fromkeys(plan.thousands_comma, "thousands")
+    parts = [(name, commas.get(name, "value")) for name in plan.numbers]
     for name in plan.dates:
         wanted = [part for part in _DATE_PARTS if part != "hour" or name in plan.with_hours]
         parts += [(name, part) for part in wanted]
@@ -265,21 +267,10 @@ def _number_sql(table: Table, name: str, part: str) -> str:
         date = date_sql(cell, kind)
         text = "CAST(NULL AS DOUBLE)" if date is None else _DATE_PARTS[part].format(date)
         return f"CAST({text} AS DOUBLE)"
-    return number_sql(cell, kind, part == "comma")
+    return number_sql(cell, kind, None if part == "value" else part)
 
 
 def _level_sql(table: Table, category: Category) -> str:
     cell = f"coalesce(CAST(c{table.names.index(category.column)} AS VARCHAR), '')"
     levels = ", ".join(sql_text(level) for level in category.levels)
     return f"coalesce(list_position([{levels}], {cell}), 0)"
-
-
-def row_hashes(table: Table, columns: Sequence[str]) -> NDArray[np.uint64]:
-    """Return a number for each row that is the same where all these cells are the same."""
-    total = np.zeros(table.n_rows, dtype=np.uint64)
-    for start in range(0, len(columns), PORTION):
-        part = columns[start : start + PORTION]
-        cells = ", ".join(f"c{table.names.index(name)}" for name in part)
-        (found,) = table.fetch([f"hash({start}, {cells})"])
-        total ^= np.asarray(found, dtype=np.uint64)
-    return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -39,13 +40,12 @@ def whole_file(path: Path) -> Iterator[Path]:
     Whatever happens before that, the name holds what it held: the old file, or none.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    part = Path(name)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    # With the permissions of any new file, which a temporary file would not have.
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         with unfinished(part):
             yield part
-        part.chmod(0o666 & ~_umask())
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.replace(path)
@@ -69,13 +69,6 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _umask() -> int:
-    """Return the mask of a new file's permissions, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def refuse_same_file(output: Path, source: Path | None) -> None:

@@ -85,7 +85,8 @@ class Duplicates:
     n_straddling : int
         Those with a copy in another fold, which a model may know by heart.
     n_contradicting : int
-        Those with a copy that carries the other label: one of the two is wrong.
+        Those with a copy that carries the other label: one of the two is wrong, or the features
+        do not decide the label.
     """
 
     n_rows: int
@@ -324,8 +325,8 @@ class LabelCheck:
     def __str__(self) -> str:
         return "\n".join(summary_lines(self))
 
-    def save(self, folder: Any, *, force: bool = False) -> Path:
-        """Write the run directory: ``scores.parquet``, then ``result.json``.
+    def save(self, folder: Any, *, force: bool = False, report: str | None = None) -> Path:
+        """Write the run directory: ``scores.parquet``, the report if there is one, ``result.json``.
 
         Parameters
         ----------
@@ -333,6 +334,8 @@ class LabelCheck:
             Made where it does not exist.
         force : bool, default=False
             Replace an earlier run there.
+        report : str, default=None
+            The page, as `rankprune.report.render_report` makes it.
         """
         place = Path(folder)
         refuse_existing(place, force)
@@ -340,6 +343,8 @@ class LabelCheck:
         with whole_file(place / SCORES) as part, write_errors(place / SCORES):
             _write_scores(part, self)
             written = _sha256(part)
+        if report is not None:
+            write_whole(place / REPORT, report.encode())
         # Last, so that a run cut short is noticed: it names the scores that belong to it.
         result = {**self.to_dict(), "scores_sha256": written}
         text = json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -358,8 +363,9 @@ class LabelCheck:
             )
         try:
             result = json.loads(path.read_text(encoding="utf-8"))
-            schema = result["schema"]
-        except (ValueError, KeyError, TypeError) as error:
+            schema, written = result["schema"], result["scores_sha256"]
+            with_ids = result["settings"].get("id") is not None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise TableError(f"{path} is not a result of rankprune. Check again.") from error
         if schema != SCHEMA:
             raise TableError(
@@ -367,13 +373,15 @@ class LabelCheck:
                 "this version, or use the one that wrote it."
             )
         scores = folder / SCORES
-        if not scores.is_file() or _sha256(scores) != result["scores_sha256"]:
+        if not scores.is_file() or _sha256(scores) != written:
             raise TableError(
                 f"{scores} does not belong to {path}: the run was cut short, or a file was "
                 "changed. Check again with --force."
             )
-        with_ids = result["settings"].get("id") is not None
-        return from_plain(cls, {**result, "scores": _read_scores(scores, with_ids)})
+        try:
+            return from_plain(cls, {**result, "scores": _read_scores(scores, with_ids)})
+        except (KeyError, TypeError, ValueError) as error:
+            raise TableError(f"{path} is not a whole result. Check again with --force.") from error
 
 
 def wrong_share(rates: NoiseRates) -> float:
@@ -425,12 +433,12 @@ def summary_lines(check: LabelCheck) -> list[str]:
 
 def reason_for(label: str, sure: float, out_of_fold: bool) -> str:
     """Return why a row is a suspect, from its label and the probability of that label."""
-    return f"labeled {label}, but {_who(out_of_fold)} give that only {100 * sure:.1f} %"
+    return f"labeled {label}, but {_who(out_of_fold)} give that {100 * sure:.1f} %"
 
 
 def _reason_sql(label: str, sure: str, out_of_fold: bool) -> str:
     """Return the SQL that says the same of every row."""
-    middle = sql_text(f", but {_who(out_of_fold)} give that only ")
+    middle = sql_text(f", but {_who(out_of_fold)} give that ")
     return f"'labeled ' || {label} || {middle} || printf('%.1f %%', 100 * ({sure}))"
 
 
@@ -495,7 +503,7 @@ def _write_scores(path: Path, check: LabelCheck) -> None:
             f"CASE WHEN is_positive IS NOT NULL THEN {label} END AS label, is_positive, "
             "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
             f"CASE WHEN suspect THEN {reason} END AS reason, "
-            "NOT coalesce(suspect, false) AS kept, weight "
+            "NOT suspect AS kept, weight "
             f"FROM {source}) TO {sql_text(path)} (FORMAT parquet)"
         )
 

@@ -10,6 +10,7 @@ import io
 import os
 import shutil
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> S
             raw = io.BufferedReader(gzip.GzipFile(fileobj=raw), _CHUNK)
             try:
                 head = raw.peek(4)
-            except (EOFError, gzip.BadGzipFile) as error:
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise _broken_gzip(name, error) from error
         if not head:
             raise TableError(f"{name} is empty. Pass a table with a header and rows.")
@@ -76,7 +77,8 @@ def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> S
             encoding = "utf-16"
         place = folder / f"table.{kind}"
         is_plain = path is not None and isinstance(raw.raw, _Hashed)
-        must_copy = not is_plain or (kind != "parquet" and not _is_utf8(encoding))
+        has_mark = kind == "jsonl" and head[:3] == codecs.BOM_UTF8
+        must_copy = not is_plain or has_mark or (kind != "parquet" and not _is_utf8(encoding))
         with place.open("wb") if must_copy else io.BytesIO() as copy:
             sink = copy if must_copy else None
             try:
@@ -84,7 +86,7 @@ def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> S
                     _pass_bytes(raw, sink)
                 else:
                     _pass_text(raw, sink, encoding, name)
-            except (EOFError, gzip.BadGzipFile) as error:
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise _broken_gzip(name, error) from error
         if not must_copy and path is not None:
             _link(path, place)
@@ -98,7 +100,7 @@ def _pass_bytes(raw: BinaryIO, sink: BinaryIO | None) -> None:
 
 
 def _pass_text(raw: BinaryIO, sink: BinaryIO | None, encoding: str | None, name: str) -> None:
-    decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
+    decoder = codecs.getincrementaldecoder(encoding or "utf-8-sig")()
     before = 0
     while True:
         chunk = raw.read(_CHUNK)
@@ -165,8 +167,8 @@ def _is_utf8(encoding: str | None) -> bool:
 
 def refuse_unknown_encoding(encoding: str) -> None:
     try:
-        codecs.lookup(encoding)
-    except LookupError as error:
+        " ".encode(encoding)
+    except (LookupError, UnicodeError) as error:
         raise TableError(
             f"encoding must be one that Python knows, got {encoding!r}. Try latin-1, cp1252 or "
             "utf-16."

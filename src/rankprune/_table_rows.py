@@ -42,7 +42,7 @@ _OBVIOUS = {
 SPECIAL = ("id", "group", "probabilities", "trusted")
 # Values of a label that are looked at.
 _MAX_VALUES = 20
-# Cells that mean "no label" where two other values are left.
+# Cells that mean "no label", unless one of them is named as the positive one.
 _NO_LABEL = ("", "na", "n/a", "nan", "null", "none", "?")
 
 
@@ -58,8 +58,8 @@ class Labels:
         Positions of the rows that have a label.
     is_positive : ndarray of bool
         Of those rows.
-    is_positive_sql : str
-        The same as a condition on the table's columns.
+    sql : str
+        The same over the table's columns: 1, 0, and NULL where there is no label.
     notes : tuple of str
         What was decided about them.
     """
@@ -68,7 +68,7 @@ class Labels:
     negative: str
     rows: NDArray[np.intp]
     is_positive: NDArray[np.bool_]
-    is_positive_sql: str
+    sql: str
     notes: tuple[str, ...]
 
 
@@ -88,13 +88,8 @@ def read_labels(table: Table, column: str, positive: str | None, drop_unlabeled:
         f"{cell} AS v, count(*) AS n", f"GROUP BY v ORDER BY n DESC, v LIMIT {_MAX_VALUES}"
     )
     counts = dict(counted)
-    missing = [value for value in counts if value is None or value.strip() == ""]
+    missing = [value for value in counts if value is None or _means_none(value, positive)]
     values = [value for value in counts if value not in missing]
-    if len(values) > 2:
-        unknown = [value for value in values if value.strip().lower() in _NO_LABEL]
-        if len(values) - len(unknown) == 2:
-            missing += unknown
-            values = [value for value in values if value not in unknown]
     _refuse_other_than_two(column, values, counts)
     n_missing = sum(counts[value] for value in missing)
     notes = []
@@ -109,12 +104,16 @@ def read_labels(table: Table, column: str, positive: str | None, drop_unlabeled:
     if note is not None:
         notes.append(note)
     (other,) = (value for value in values if value != chosen)
-    is_positive_sql = f"coalesce({cell} = {sql_text(chosen)}, false)"
-    codes = f"CASE {cell} WHEN {sql_text(chosen)} THEN 1 WHEN {sql_text(other)} THEN 0 ELSE -1 END"
-    (found,) = table.fetch([f"CAST({codes} AS TINYINT)"])
+    sql = f"CASE {cell} WHEN {sql_text(chosen)} THEN 1 WHEN {sql_text(other)} THEN 0 END"
+    (found,) = table.fetch([f"CAST(coalesce({sql}, -1) AS TINYINT)"])
     code = np.asarray(found)
     rows = np.flatnonzero(code >= 0)
-    return Labels(chosen, other, rows, code[rows] == 1, is_positive_sql, tuple(notes))
+    return Labels(chosen, other, rows, code[rows] == 1, f"({sql})", tuple(notes))
+
+
+def _means_none(value: str, positive: str | None) -> bool:
+    """Return whether a cell says that there is no label; not where it was named as one."""
+    return value != positive and value.strip().lower() in _NO_LABEL
 
 
 def _refuse_other_than_two(column: str, values: list[str], counts: dict[Any, int]) -> None:
@@ -139,12 +138,13 @@ def _refuse_other_than_two(column: str, values: list[str], counts: dict[Any, int
 def _positive(values: list[str], asked: str | None, column: str) -> tuple[str, str | None]:
     """Return the positive value, and a note where it was not obvious."""
     if asked is not None:
-        if asked not in values:
+        same = [value for value in values if _is_same(value, asked)]
+        if len(same) != 1:
             raise TableError(
                 f"--positive must be a value of {column!r}, that is {values[0]!r} or "
                 f"{values[1]!r}; got {asked!r}."
             )
-        return asked, None
+        return same[0], None
     by_fold = {value.strip().lower(): value for value in values}
     for pair in _OBVIOUS:
         if set(by_fold) == set(pair):
@@ -155,6 +155,16 @@ def _positive(values: list[str], asked: str | None, column: str) -> tuple[str, s
         f"{chosen!r} is taken for the positive label, as the larger of the two. For the other: "
         f"--positive {other!r}"
     )
+
+
+def _is_same(value: str, asked: str) -> bool:
+    """Return whether two texts are one value: the same, or the same number or truth."""
+    if value == asked or (value.lower() == asked.lower() and value.lower() in ("true", "false")):
+        return True
+    try:
+        return float(value) == float(asked)
+    except ValueError:
+        return False
 
 
 def feature_options(settings: dict[str, Any]) -> dict[str, list[str]]:
@@ -179,7 +189,7 @@ def read_features(
     embeddings: NDArray[np.float64] | None,
 ) -> Features:
     """Return the features of the rows that have a label."""
-    plan = plan_columns(table, labels.is_positive_sql, apart=apart, drop=drop, keep=keep, text=text)
+    plan = plan_columns(table, labels.sql, apart=apart, drop=drop, keep=keep, text=text)
     if not plan.columns and embeddings is None:
         raise TableError(
             f"{table.name} must have columns to learn from beside the label; none is left. "

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.stats import binom
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from rankprune._before_after import judge_on_trusted
-from rankprune._column_plan import Plan
 from rankprune._duplicates import Hashes, count_duplicates, hash_rows
-from rankprune._features import Category, row_hashes
+from rankprune._features import Category
 from rankprune._label_check import (
     Confident,
     Histogram,
@@ -51,7 +52,7 @@ from rankprune.core._intervals import coarser, row_intervals
 from rankprune.core._registry import DEFAULT_ESTIMATOR
 from rankprune.core._verdict import judge
 from rankprune.diagnostics import calibration, separability_curve
-from rankprune.exceptions import RankPruneWarning, warn_caller
+from rankprune.exceptions import RankPruneWarning, TableError, warn_caller
 from rankprune.tables import Table, open_table
 
 _log = logging.getLogger("rankprune")
@@ -62,8 +63,8 @@ N_BINS = 50
 MAX_SHOWN, _MAX_COLUMNS, MAX_CELL = 500, 40, 500
 # Categories by which suspects are counted: of so many values, and so many of them.
 _MAX_GROUPS, _MAX_GROUPED = 12, 8
-# A share of suspects that differs by more standard errors than this stands out.
-_Z_STANDS_OUT = 4.0
+# A number of suspects that chance alone brings about more rarely than this stands out.
+_RARE = 1e-4
 # A feature that orders the labels this well by itself may have been filled in from them.
 _LEAK_AUC, _LEAK_ROWS = 0.995, 10_000
 _PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
@@ -150,8 +151,10 @@ def check_labels(
     labels = validate_labels(y, pos_label=pos_label, name="y")
     how = How(estimator, scorer, noise_estimator, rounds, cv, n_jobs, random_state)
     n_rows = len(labels.is_positive)
-    if X is None and probabilities is None:
-        raise ValueError("X must hold the features, got None. Pass it, or probabilities.")
+    if X is None and (probabilities is None or rounds > 1):
+        raise ValueError(
+            "X must hold the features, got None. Pass it, or probabilities and rounds=1."
+        )
     other = labels.classes[labels.classes != labels.pos_label][0]
     shape: tuple[int, ...] = getattr(X, "shape", ())
     n_columns = int(shape[1]) if len(shape) > 1 else 1
@@ -190,6 +193,7 @@ def check_table(
     n_jobs: int | None = None,
     random_state: int = 0,
     drop_unlabeled: bool = False,
+    redact: Sequence[str] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
 ) -> LabelCheck:
@@ -224,6 +228,8 @@ def check_table(
     folds : int, default=3
     drop_unlabeled : bool, default=False
         Leave out rows without a label, which are an error otherwise.
+    redact : sequence of str
+        Columns whose cells are neither kept nor reported.
     encoding, delimiter : str, default=None
         Of a text file.
 
@@ -254,7 +260,7 @@ def check_table(
         "group": group,
         "probabilities": probabilities,
         "trusted": trusted,
-        "embeddings": str(embeddings) if isinstance(embeddings, str | Path) else None,
+        "embeddings": _embeddings_name(embeddings),
         "model": model_name(model),
         "scorer": model_name(scorer),
         "noise_estimator": model_name(noise_estimator),
@@ -262,6 +268,7 @@ def check_table(
         "folds": folds,
         "random_state": random_state,
         "drop_unlabeled": drop_unlabeled,
+        "redact": list(redact),
         "encoding": encoding,
         "delimiter": delimiter,
     }
@@ -273,16 +280,20 @@ def check_table(
 def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: Any) -> LabelCheck:
     labels = read_labels(table, settings["label"], settings["positive"], settings["drop_unlabeled"])
     named = {option: settings[option] for option in SPECIAL if settings[option] is not None}
-    for option, column in named.items():
-        table.column(column, f"--{option}")
+    for option in (*named, "drop", "keep", "text", "redact"):
+        asked = settings[option]
+        for column in asked if isinstance(asked, list) else [asked]:
+            table.column(column, f"--{option}")
     rows = labels.rows
+    notes = list(labels.notes)
     probabilities = hashes = features = None
     if "probabilities" in named:
         probabilities = read_probabilities(table, named["probabilities"], rows)
+        notes += _unused(settings)
     else:
         vectors = read_embeddings(embeddings, table.n_rows)
         features = read_features(table, labels, **feature_options(settings), embeddings=vectors)
-        hashes = row_hashes(table, features.plan.columns)[rows]
+        hashes = table.row_hashes(features.plan.columns)[rows]
         if vectors is not None:
             hashes ^= hash_rows(vectors)[rows]
     group, id_, trusted = (named.get(option) for option in ("group", "id", "trusted"))
@@ -304,15 +315,16 @@ def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: 
         ),
     )
     ids = None if id_ is None else read_texts(table, id_, "--id", rows)
-    shown = [name for name in table.names if name != settings["label"]][:_MAX_COLUMNS]
-    plan = Plan() if features is None else features.plan
+    hidden = {settings["label"], *settings["redact"]}
+    shown = [name for name in table.names if name not in hidden][:_MAX_COLUMNS]
     categories = () if features is None else features.encoder.categories
+    notes += [] if features is None else features.plan.notes
     check = replace(
         check,
         scores=replace(check.scores, rows=rows, ids=ids),
         columns=tuple(shown),
-        subgroups=tuple(_subgroups(table, categories, check, rows)),
-        notes=(*labels.notes, *plan.notes),
+        subgroups=tuple(_subgroups(table, categories, check, rows, hidden)),
+        notes=tuple(notes),
         warnings=(*_leaks(features, labels.is_positive), *check.warnings),
         settings={**settings, "positive": labels.positive},
     )
@@ -320,6 +332,23 @@ def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: 
         check.suspect_rows()[:MAX_SHOWN], [table.names.index(name) for name in shown]
     )
     return replace(check, suspects=_shown(check, cells))
+
+
+def _embeddings_name(embeddings: Any) -> str | None:
+    if embeddings is None or isinstance(embeddings, str | Path):
+        return None if embeddings is None else str(embeddings)
+    return "(an array)"
+
+
+def _unused(settings: dict[str, Any]) -> list[str]:
+    """Return a note on options that have no effect where probabilities are given."""
+    if settings["rounds"] > 1:
+        raise TableError(
+            f"--rounds must be 1 with --probabilities, got {settings['rounds']}: later rounds fit "
+            "models. Leave one of the two out."
+        )
+    unused = [f"--{name}" for name in ("drop", "keep", "text", "embeddings") if settings[name]]
+    return [f"Nothing was fitted, so {', '.join(unused)} had no effect."] if unused else []
 
 
 def _check(
@@ -358,10 +387,13 @@ def _check(
         confident = confident_counts(
             inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=None
         )
-    said = {str(warning.message): warning.category for warning in caught}
+    said = {
+        str(warning.message): warning.category
+        for warning in caught
+        if issubclass(warning.category, RankPruneWarning | ConvergenceWarning)
+    }
     for message, category in said.items():
-        if issubclass(category, RankPruneWarning):
-            warn_caller(message, category)
+        warn_caller(message, category)
     splits, few_rows = scored.folds.splits, (few.is_positive, few.probabilities)
     return LabelCheck(
         positive=names[0],
@@ -372,7 +404,8 @@ def _check(
         intervals=intervals,
         separability=separability_curve(*few_rows, sample_weight=few.sample_weight),
         calibration=calibration(*few_rows, sample_weight=few.sample_weight),
-        histogram=_histogram(inputs),
+        # Of the ranking that the cut-offs belong to.
+        histogram=_histogram(doubt.inputs(found.ranking)),
         confident=Confident(
             positive_threshold=float(confident.positive_threshold or 0.0),
             negative_threshold=float(confident.negative_threshold or 0.0),
@@ -428,15 +461,18 @@ def _histogram(inputs: Inputs) -> Histogram:
 
 def _leaks(features: Features | None, is_positive: NDArray[np.bool_]) -> list[str]:
     """Return a warning for each column that tells the label almost by itself."""
-    if features is None or sparse.issparse(features.X):
+    if features is None:
         return []
     part = slice(None, None, max(1, len(is_positive) // _LEAK_ROWS))
     labels = is_positive[part]
     if labels.all() or not labels.any():
         return []
     found = []
-    for column, name in enumerate(features.encoder.names):
-        area = auc(labels, features.X[part, column], None)
+    names = features.encoder.names
+    X = features.X[part][:, : len(names)]
+    X = X.toarray() if sparse.issparse(X) else X
+    for column, name in enumerate(names):
+        area = auc(labels, X[:, column], None)
         if max(area, 1 - area) >= _LEAK_AUC:
             found.append(
                 f"Feature {name!r} alone tells the label almost exactly (AUC "
@@ -447,7 +483,11 @@ def _leaks(features: Features | None, is_positive: NDArray[np.bool_]) -> list[st
 
 
 def _subgroups(
-    table: Table, categories: Sequence[Category], check: LabelCheck, rows: NDArray[np.intp]
+    table: Table,
+    categories: Sequence[Category],
+    check: LabelCheck,
+    rows: NDArray[np.intp],
+    hidden: set[str],
 ) -> Iterator[Subgroup]:
     """Yield how many suspects the rows of each category have, for categories of few values."""
     suspect = np.zeros(table.n_rows, dtype=bool)
@@ -455,19 +495,20 @@ def _subgroups(
     suspect[rows], labeled[rows] = check.scores.suspect, True
     share = check.n_suspects / check.n_rows
     few = [category.column for category in categories if len(category.levels) <= _MAX_GROUPS]
-    for column in few[:_MAX_GROUPED]:
+    for column in [column for column in few if column not in hidden][:_MAX_GROUPED]:
         for value, size, n_suspects in table.count_by(column, labeled, suspect, _MAX_GROUPS):
-            spread = np.sqrt(share * (1 - share) / size)
-            stands_out = abs(n_suspects / size - share) > _Z_STANDS_OUT * spread
-            yield Subgroup(column, value or "", size, n_suspects, bool(stands_out))
+            # As few or as many suspects as these, in so many rows drawn from all.
+            chance = min(binom.cdf(n_suspects, size, share), binom.sf(n_suspects - 1, size, share))
+            yield Subgroup(column, value or "", size, n_suspects, bool(chance < _RARE))
 
 
 def _shown(check: LabelCheck, cells: Sequence[Sequence[str | None]]) -> tuple[SuspectRow, ...]:
     """Return the most suspicious rows as people are to see them."""
+    hidden = check.settings.get("id") in check.settings.get("redact", ())
     return tuple(
         SuspectRow(
             row=row,
-            id=None if check.scores.ids is None else name,
+            id=None if check.scores.ids is None or hidden else name,
             label=label,
             probability=probability,
             reason=reason,

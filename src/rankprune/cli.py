@@ -43,8 +43,9 @@ def cli(context: click.Context) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors.")
 def demo(seed: int, output: Path, quiet: bool) -> None:
     """Flip labels of scikit-learn's digits on purpose, and find them again."""
-    from rankprune.demo import run_demo
+    from rankprune.demo import refuse_other_folder, run_demo
 
+    refuse_other_folder(output)
     with progress(quiet, verbose=False):
         result = run_demo(output, random_state=seed)
     true, found = result.true_rates, result.estimated_rates

@@ -17,6 +17,7 @@ from rankprune.core import NoiseRates, flip_labels
 from rankprune.report import write_report
 from rankprune.table_model import TableModel, predict_table, train_model, train_plain
 
+_RUN = "digits.csv.rankprune"
 _NAMES = np.asarray(["even", "odd"])
 
 
@@ -94,7 +95,7 @@ def run_demo(
     table = _write(folder / "digits.csv", X, labels)
     new_table = _write(folder / "new.csv", new_X, None)
     check = check_table(table, "label", positive="odd", random_state=random_state)
-    run = check.save(folder / "digits.csv.rankprune", force=True)
+    run = check.save(folder / _RUN, force=True)
     is_wrong = labels != truth
 
     def f1(model: TableModel) -> float:
@@ -116,6 +117,13 @@ def run_demo(
         run=run,
         report=write_report(run),
     )
+
+
+def refuse_other_folder(folder: Path) -> None:
+    """Raise an error where the demonstration would replace files that are not its own."""
+    own = (folder / _RUN).is_dir() or not folder.is_dir()
+    if not own and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} holds other files. Choose another place with -o.")
 
 
 def _write(path: Path, X: NDArray[np.float64], labels: NDArray[np.int64] | None) -> Path:

@@ -75,11 +75,7 @@ def export_table(
 
 def _marks(run: LabelCheck, table: Table) -> dict[str, Any]:
     """Return what is said of each row in columns of their own."""
-    taken = [name for name in MARKS if name in table.names]
-    if taken:
-        raise TableError(
-            f"{table.name} has a column {taken[0]!r} already. Rename it, or use --drop-suspects."
-        )
+    table.refuse_taken(MARKS)
     probability = np.full(table.n_rows, np.nan)
     rank = np.zeros(table.n_rows, dtype=np.int64)
     probability[run.scores.rows], rank[run.scores.rows] = run.scores.probability, run.scores.rank

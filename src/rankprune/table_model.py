@@ -18,7 +18,7 @@ from rankprune._features import Category, Encoder, Number
 from rankprune._files import refuse_same_file, whole_file
 from rankprune._fitting import fit_weighted, fresh_clone
 from rankprune._label_check import LabelCheck
-from rankprune._models import find_model
+from rankprune._models import MODELS, find_model
 from rankprune._plain import from_plain, to_plain
 from rankprune._table_rows import feature_options, read_embeddings, read_features, read_labels
 from rankprune.exceptions import TableError
@@ -116,11 +116,15 @@ def train_model(
     if "label" not in asked or (table is None and run.source.path is None):
         raise TableError(
             f"The run must know the table it checked; it was read from {run.source.name}. Check a "
-            "file, and train from that run."
+            "file, or pass the same table with --table."
         )
     if embeddings is None:
         embeddings = asked["embeddings"]
-    # A model that was passed as an object is known by its looks alone.
+    if model is None and asked["model"] not in MODELS:
+        # What a file names is not imported and called because a file says so.
+        raise TableError(
+            f"The run used a model of your own, {asked['model']!r}. Pass it again with --model."
+        )
     chosen = find_model(asked["model"] if model is None else model)
     with open_table(
         table if table is not None else run.source.path,
@@ -160,7 +164,8 @@ def train_plain(
         As in `check_table`.
     """
     with open_table(table) as opened:
-        labels = read_labels(opened, label, positive, drop_unlabeled=False)
+        named = None if positive is None else str(positive)
+        labels = read_labels(opened, label, named, drop_unlabeled=False)
         features = read_features(
             opened, labels, apart=[label], drop=(), keep=(), text=(), embeddings=None
         )
@@ -188,9 +193,11 @@ def predict_table(
         Where the table goes with two more columns, the probability and the label.
     """
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
-        found = model.predict_proba(opened, embeddings)
         if output is not None:
             refuse_same_file(output, opened.path)
+            opened.refuse_taken(PREDICTED)
+        found = model.predict_proba(opened, embeddings)
+        if output is not None:
             labels = np.asarray([model.negative, model.positive], dtype=object)
             beside = dict(zip(PREDICTED, (found, labels[(found > 0.5).astype(int)]), strict=True))
             opened.write(output, beside=beside, n_expected=opened.n_rows)

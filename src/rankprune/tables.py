@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import csv
 import difflib
+import hashlib
 import io
+import json
 import logging
 import os
 import re
@@ -34,6 +36,8 @@ _DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}
 _MAX_RECORD, _BUFFER = 1 << 25, 1 << 26
 # Columns are fetched together up to this many bytes of numbers.
 _FETCH_BYTES = 1 << 27
+# Columns hashed in one query.
+_HASHED = 100
 # Of one cell in an error message.
 _SHOWN = 60
 
@@ -50,7 +54,7 @@ class Table:
         The file it was read from.
     format : {"csv", "jsonl", "parquet", "frame"}
     sha256 : str or None
-        Of the input's bytes; None of a frame.
+        Of the input's bytes; of a frame, of its cells.
     names : tuple of str
         The columns in their order, exactly as they are called.
     types : tuple of str
@@ -71,6 +75,7 @@ class Table:
 
     def column(self, name: str, argument: str) -> int:
         """Return the position of a column, or an error that suggests near names."""
+        name = str(name)
         if name in self.names:
             return self.names.index(name)
         folded = {known.casefold().strip(): known for known in self.names}
@@ -78,6 +83,12 @@ class Table:
         shown = " or ".join(repr(folded[match]) for match in near)
         advice = f"Did you mean {shown}?" if near else f"It has {_listed(self.names)}."
         raise TableError(f"{argument} must be a column of {self.name}; {name!r} is none. {advice}")
+
+    def refuse_taken(self, names: Sequence[str]) -> None:
+        """Raise an error where columns to be added have names that the table has already."""
+        taken = [name for name in names if name in self.names]
+        if taken:
+            raise TableError(f"{self.name} has a column {taken[0]!r} already. Rename it.")
 
     def fetch(self, expressions: Sequence[str]) -> Iterator[NDArray[Any]]:
         """Yield the values of SQL expressions over the columns c0, c1, ..., a masked array each.
@@ -99,6 +110,16 @@ class Table:
         source = f"(SELECT *, {', '.join(given)} FROM {self._source})" if given else self._source
         rows: list[Any] = self.run(f"SELECT {select} FROM {source} {tail}").fetchall()
         return rows
+
+    def row_hashes(self, columns: Sequence[str]) -> NDArray[np.uint64]:
+        """Return a number for each row that is the same where all these cells are the same."""
+        total = np.zeros(self.n_rows, dtype=np.uint64)
+        for start in range(0, len(columns), _HASHED):
+            part = columns[start : start + _HASHED]
+            cells = ", ".join(f"c{self.names.index(name)}" for name in part)
+            (found,) = self.fetch([f"hash({start}, {cells})"])
+            total ^= np.asarray(found, dtype=np.uint64)
+        return total
 
     def cells(self, rows: NDArray[np.intp], columns: Sequence[int]) -> list[list[str | None]]:
         """Return cells as text, of rows by their position and of some columns."""
@@ -161,7 +182,7 @@ class Table:
         columns = [f"t.c{i}" for i in range(len(self.names))]
         if safe:
             columns = [
-                _spreadsheet_safe(column) if self.types[i] == "VARCHAR" else column
+                _spreadsheet_safe(column) if _is_text(self.types[i]) else column
                 for i, column in enumerate(columns)
             ]
         columns += [f"b.{_quoted(name)}" for name in shown]
@@ -194,7 +215,9 @@ class Table:
         safe: bool,
     ) -> int:
         """Write header and rows; the header is ours, since DuckDB would change names alike."""
-        delimiter = "\t" if path.suffix in (".tsv", ".tab") else self.delimiter
+        delimiter = self.delimiter if self.delimiter != "\t" else ","
+        if path.suffix.lower() in (".tsv", ".tab"):
+            delimiter = "\t"
         body = part.with_suffix(".body")
         try:
             count = self._copy(
@@ -267,14 +290,27 @@ def open_table(
     ):
         connection.execute("SET preserve_insertion_order = true")
         connection.execute("SET enable_progress_bar = false")
+        # Where a moment lies in the day must not depend on where the machine stands.
+        connection.execute("SET TimeZone = 'UTC'")
         if not isinstance(table, str | os.PathLike):
             yield _frame_table(table, connection, Path(folder))
             return
         is_stdin = str(table) == "-"
         name = "stdin" if is_stdin else Path(table).name
         path = None if is_stdin else existing(Path(table))
+        before = _state(path)
         spooled = spool(path, name, encoding, Path(folder))
         yield _file_table(spooled, name, path, delimiter, connection)
+        if _state(path) != before:
+            raise TableError(f"{name} changed while it was read. Do it again.")
+
+
+def _state(path: Path | None) -> tuple[int, int] | None:
+    """Return what tells that a file was written to."""
+    if path is None:
+        return None
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def output_format(path: Path) -> str:
@@ -297,7 +333,7 @@ def _file_table(
         source = f"read_csv({place}, columns={{{columns}}}, {options})"
         types = ["VARCHAR"] * len(names)
     elif spooled.format == "jsonl":
-        names = _json_names(place, name, connection)
+        names = _json_names(spooled.place, name, connection)
         keys = ", ".join(f"{sql_text(key)}: 'VARCHAR'" for key in names)
         picked = ", ".join(f"{_quoted(key)} AS c{i}" for i, key in enumerate(names))
         reader = f"read_json({place}, format='newline_delimited', columns={{{keys}}}"
@@ -325,6 +361,8 @@ def _file_table(
 
 def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
     """Return a data frame as a table; pandas' is read in place, polars' through a file."""
+    import duckdb
+
     names = [str(name) for name in getattr(frame, "columns", [])]
     if not names or not hasattr(frame, "shape"):
         raise TypeError(
@@ -339,13 +377,19 @@ def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
         )
         source = f"read_parquet({sql_text(folder / 'table.parquet')})"
     else:
-        connection.register("frame", frame.set_axis(positions, axis=1).reset_index(drop=True))
+        renamed = frame.set_axis(positions, axis=1).reset_index(drop=True)
+        try:
+            connection.register("frame", renamed)
+        except duckdb.Error:  # a view of another frame that runs backwards
+            connection.register("frame", renamed.copy())
         source = "frame"
     types = [row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
-    table = Table(
-        "data frame", None, "frame", None, tuple(names), tuple(types), 0, source, connection
+    table = _counted(
+        Table("data frame", None, "frame", None, tuple(names), tuple(types), 0, source, connection)
     )
-    return _counted(table)
+    content = hashlib.sha256("\0".join(names).encode())
+    content.update(table.row_hashes(names).tobytes())
+    return replace(table, sha256=content.hexdigest())
 
 
 def _counted(table: Table) -> Table:
@@ -373,8 +417,11 @@ def _csv_header(place: Path, name: str, delimiter: str | None) -> tuple[list[str
         delimiter = max(_DELIMITERS, key=unquoted.count)
     elif len(delimiter.encode()) != 1 or delimiter in '"\r\n':
         raise TableError(f"delimiter must be one sign, such as ; or a tab, got {delimiter!r}.")
-    csv.field_size_limit(_MAX_RECORD)
-    names = next(csv.reader(io.StringIO(record), delimiter=delimiter))
+    limit = csv.field_size_limit(_MAX_RECORD)
+    try:
+        names = next(csv.reader(io.StringIO(record), delimiter=delimiter))
+    finally:
+        csv.field_size_limit(limit)
     options = (
         f"""header=true, auto_detect=false, delim={sql_text(delimiter)}, quote='"', escape='"', """
         f"max_line_size={_MAX_RECORD}, buffer_size={_BUFFER}"
@@ -382,26 +429,43 @@ def _csv_header(place: Path, name: str, delimiter: str | None) -> tuple[list[str
     return names, delimiter, options
 
 
-def _json_names(place: str, name: str, connection: Any) -> list[str]:
+def _json_names(place: Path, name: str, connection: Any) -> list[str]:
     import duckdb
 
-    reader = f"{place}, format='newline_delimited', maximum_object_size={_MAX_RECORD}"
+    reader = f"{sql_text(place)}, format='newline_delimited', maximum_object_size={_MAX_RECORD}"
+    # Many keys that few lines have are columns too, not one column of pairs.
+    inferred = f"{reader}, sample_size=-1, maximum_depth=1, map_inference_threshold=-1"
     try:
-        described = connection.execute(
-            f"DESCRIBE SELECT * FROM read_json({reader}, sample_size=-1, maximum_depth=1)"
-        ).fetchall()
+        described = connection.execute(f"DESCRIBE SELECT * FROM read_json({inferred})").fetchall()
         keys = connection.execute(
             f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({reader})"
         ).fetchall()
     except duckdb.Error as error:
-        raise _readable(error, name, "jsonl") from error
+        raise _bad_json(place, name) or _readable(error, name, "jsonl") from error
     names = [row[0] for row in described]
-    if set(names) != {key for (key,) in keys}:
-        raise TableError(
+    known = {key for (key,) in keys}
+    if set(names) != known:
+        raise _bad_json(place, name) or TableError(
             f"{name} must hold objects whose keys differ by more than upper and lower case; it has "
-            f"{_listed(sorted(key for (key,) in keys))}. Rename one of each pair."
+            f"{_listed(sorted(known))}. Rename one of each pair."
         )
     return names
+
+
+def _bad_json(place: Path, name: str) -> TableError | None:
+    """Return an error that tells the first line that is no object, None where all are."""
+    with place.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                is_object = not line.strip() or isinstance(json.loads(line), dict)
+            except ValueError:
+                is_object = False
+            if not is_object:
+                return TableError(
+                    f"{name} must hold one JSON object a line; line {number} is none: "
+                    f"{line.strip()[:_SHOWN]!r}. Mend that line."
+                )
+    return None
 
 
 def _parquet_columns(place: str, name: str, connection: Any) -> tuple[list[str], list[str]]:
@@ -456,7 +520,6 @@ def _readable(error: Exception, name: str, kind: str) -> TableError:
         first = text.splitlines()[0].split(": ", 1)[-1]
         advice = {
             "parquet": "Check that the file is whole, and write it again.",
-            "jsonl": "Each line must be one object.",
         }.get(kind, "Check the file.")
         return TableError(f"{name} cannot be read: {first[:300].rstrip(' .')}. {advice}")
     counted = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
@@ -486,7 +549,12 @@ def _header(names: Sequence[str], delimiter: str, safe: bool) -> bytes:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+def _is_text(kind: str) -> bool:
+    return kind.startswith(("VARCHAR", "ENUM"))
+
+
 def _spreadsheet_safe(column: str) -> str:
+    column = f"CAST({column} AS VARCHAR)"
     # A number may begin with a sign; anything else that does is kept from being computed.
     return (
         f"CASE WHEN regexp_matches({column}, '^[=+\\-@\\t\\r]') AND try_cast({column} AS DOUBLE) "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from rankprune.report._plots import draw_plots
 from rankprune.report._texts import better, command, trust_points, visible
 
 TOP = 100
-# Signs that cells of suspects may take up, so that the page stays below 2 MB.
-_CELL_SIGNS = 700_000
+# Bytes that cells of suspects may take up, so that the page stays below 2 MB, and those of the
+# marks around each.
+_CELL_BYTES, _MARKUP = 1_300_000, 20
 _MAX_NOTES = 40
 _HIDDEN = "(redacted)"
 
@@ -61,7 +63,8 @@ def render_report(check: LabelCheck, *, top: int = TOP, redact: Sequence[str] = 
         raise ImportError(
             "The report needs jinja2, which is not installed. Install rankprune[cli]."
         ) from error
-    unknown = [column for column in redact if column not in _columns(check)]
+    hidden = {*redact, *check.settings.get("redact", ())}
+    unknown = sorted(hidden - set(_columns(check)))
     if unknown:
         raise ValueError(
             f"--redact must name columns of the run, got {unknown[0]!r}. It has "
@@ -76,7 +79,7 @@ def render_report(check: LabelCheck, *, top: int = TOP, redact: Sequence[str] = 
     )
     environment.filters["visible"] = visible
     environment.filters["percent"] = lambda share: f"{share:.1%}"
-    suspects = list(_fitting(check, check.suspects[:top], set(redact)))
+    suspects = list(_fitting(check, check.suspects[:top], hidden))
     return environment.get_template("page.html").render(
         check=check,
         style=Markup(_read("style.css")),
@@ -87,6 +90,7 @@ def render_report(check: LabelCheck, *, top: int = TOP, redact: Sequence[str] = 
         rates=_rates(check),
         classes=_classes(check),
         suspects=suspects,
+        subgroups=[part for part in check.subgroups if part.column not in hidden],
         notes=check.notes[:_MAX_NOTES],
         n_more_notes=max(0, len(check.notes) - _MAX_NOTES),
         wrong=wrong_share(check.estimated_rates),
@@ -98,8 +102,10 @@ def render_report(check: LabelCheck, *, top: int = TOP, redact: Sequence[str] = 
 
 
 def _columns(check: LabelCheck) -> list[str]:
-    named = check.settings.get("id")
-    return list(dict.fromkeys([*check.columns, *([named] if named else [])]))
+    asked = check.settings
+    named = [asked["id"]] if asked.get("id") else []
+    grouped = [part.column for part in check.subgroups]
+    return list(dict.fromkeys([*check.columns, *named, *grouped, *asked.get("redact", ())]))
 
 
 def _read(name: str) -> str:
@@ -110,14 +116,14 @@ def _fitting(
     check: LabelCheck, suspects: Sequence[SuspectRow], hidden: set[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield the suspects as far as they fit on the page."""
-    left = _CELL_SIGNS
+    left = _CELL_BYTES
     for row in suspects:
         cells = [
             (column, _HIDDEN if column in hidden else cell)
             for column, cell in zip(check.columns, row.cells, strict=False)
         ]
-        # Escaping may make six signs of one.
-        left -= sum(6 * min(len(cell or ""), 500) // 2 + len(column) + 40 for column, cell in cells)
+        texts = [visible(text) for column, cell in cells for text in (column, cell or "")]
+        left -= sum(len(escape(text).encode()) + _MARKUP for text in texts)
         if left < 0:
             return
         yield {

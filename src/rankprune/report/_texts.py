@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
 from rankprune._label_check import LabelCheck
+from rankprune._models import MODELS
+from rankprune.core import NOISE_ESTIMATORS
 
 Level = Literal["good", "beware", "bad", "open"]
 
@@ -108,6 +111,8 @@ def _stability(check: LabelCheck) -> Point:
 
 def _groups(check: LabelCheck) -> Point:
     question = "Could rows that belong together have been split?"
+    if not check.out_of_fold:
+        return Point(question, "open", "Nothing was fitted here, so this cannot be seen.")
     if check.n_groups is not None:
         return Point(question, "good", f"No: {check.n_groups:,} groups were kept together.")
     return Point(
@@ -132,7 +137,10 @@ def _duplicates(check: LabelCheck) -> Point:
     )
     if not found.n_straddling and not found.n_contradicting:
         return Point(question, "good", answer)
-    advice = "Copies with the other label are sure to hold a wrong one: look at them first."
+    advice = (
+        "Copies that carry both labels hold a wrong one, or the columns do not decide the label: "
+        "look at some of them."
+    )
     return Point(question, "beware", answer, advice if found.n_contradicting else "")
 
 
@@ -143,27 +151,42 @@ def better(check: LabelCheck) -> list[str]:
 
 
 def command(check: LabelCheck) -> str:
-    """Return the command that does the check again."""
+    """Return what does the check again: a command, or a call where a command cannot say it."""
     asked = check.settings
     if "label" not in asked:
-        return "rankprune.check_labels(X, y)"
+        return "rankprune.check_labels(X, y)  # with the arguments that were passed then"
+    if _needs_python(check):
+        told = {name: value for name, value in asked.items() if value not in (None, [], False)}
+        return f"rankprune.check_table(table, **{told!r})"
     words = ["rankprune", "check", "-" if check.source.path is None else check.source.name]
     words += ["--label", asked["label"], "--positive", asked["positive"]]
-    for option in ("id", "group", "probabilities", "trusted", "embeddings", "encoding"):
-        if asked[option] is not None:
-            words += [f"--{option}", asked[option]]
-    if asked["delimiter"] is not None:
-        words += ["--delimiter", asked["delimiter"]]
-    for option in ("drop", "keep", "text"):
-        for column in asked[option]:
-            words += [f"--{option}", column]
-    words += ["--model", asked["model"]]
-    words += ["--scorer", "committee" if asked["scorer"] == "committee" else "model"]
+    for option in (*_SINGLE, *_REPEATED):
+        values = asked[option] if option in _REPEATED else [asked[option]]
+        for value in values:
+            words += [] if value is None else [f"--{option}", value]
+    words += ["--model", asked["model"], "--scorer", asked["scorer"] or "model"]
     words += ["--noise-estimator", asked["noise_estimator"], "--rounds", str(asked["rounds"])]
     words += ["--folds", str(asked["folds"]), "--seed", str(asked["random_state"])]
     if asked["drop_unlabeled"]:
         words.append("--drop-unlabeled")
     return shlex.join(words)
+
+
+_SINGLE = ("id", "group", "probabilities", "trusted", "embeddings", "encoding", "delimiter")
+_REPEATED = ("drop", "keep", "text", "redact")
+
+
+def _needs_python(check: LabelCheck) -> bool:
+    """Return whether a frame, an array or an object of the caller's was used."""
+    asked = check.settings
+    named = asked["model"] in MODELS or re.fullmatch(r"[\w.]+:\w+", asked["model"])
+    return (
+        (check.source.path is None and check.source.name != "stdin")
+        or not named
+        or asked["scorer"] not in ("committee", None)
+        or asked["noise_estimator"] not in NOISE_ESTIMATORS
+        or asked["embeddings"] == "(an array)"
+    )
 
 
 def visible(text: object, limit: int = 500) -> str:
