@@ -84,6 +84,30 @@ _table_of_run = click.option(
 )
 
 
+def _shared(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return how a table is read and learned from, from the options of that."""
+    return {
+        "n_jobs": asked["jobs"],
+        "random_state": asked["seed"],
+        **{name: asked[name] for name in _SHARED},
+    }
+
+
+_SHARED = (
+    "positive",
+    "drop",
+    "keep",
+    "text",
+    "group",
+    "embeddings",
+    "model",
+    "folds",
+    "drop_unlabeled",
+    "encoding",
+    "delimiter",
+)
+
+
 def _form(*choices: str) -> Callable[[_Command], _Command]:
     return click.option(
         "--format",
@@ -164,28 +188,10 @@ def check(table: str, **asked: Any) -> None:
             asked["label"],
             id=asked["id_"],
             scorer="committee" if asked["scorer"] == "committee" else None,
-            n_jobs=asked["jobs"],
-            random_state=asked["seed"],
+            **_shared(asked),
             **{
                 name: asked[name]
-                for name in (
-                    "positive",
-                    "drop",
-                    "keep",
-                    "text",
-                    "group",
-                    "probabilities",
-                    "trusted",
-                    "embeddings",
-                    "model",
-                    "noise_estimator",
-                    "rounds",
-                    "folds",
-                    "drop_unlabeled",
-                    "redact",
-                    "encoding",
-                    "delimiter",
-                )
+                for name in ("probabilities", "trusted", "noise_estimator", "rounds", "redact")
             },
         )
         if place is not None:
@@ -391,25 +397,8 @@ def compare(table: str, methods: tuple[str, ...], **asked: Any) -> None:
             table,
             asked["label"],
             methods=methods or None,
-            n_jobs=asked["jobs"],
-            random_state=asked["seed"],
-            **{
-                name: asked[name]
-                for name in (
-                    "positive",
-                    "truth",
-                    "group",
-                    "drop",
-                    "keep",
-                    "text",
-                    "embeddings",
-                    "model",
-                    "folds",
-                    "drop_unlabeled",
-                    "encoding",
-                    "delimiter",
-                )
-            },
+            truth=asked["truth"],
+            **_shared(asked),
         )
     if asked["form"] == "text":
         click.echo(str(found))

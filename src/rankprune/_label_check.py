@@ -287,7 +287,7 @@ class LabelCheck:
     @property
     def wrong_share(self) -> float:
         """Return the share of labels that are wrong, by the rates that the suspects follow from."""
-        return wrong_share(self.noise_rates)
+        return self.noise_rates.wrong_share
 
     def suspect_rows(self) -> NDArray[np.intp]:
         """Return the positions of all suspects in the table, the most suspicious first."""
@@ -384,15 +384,6 @@ class LabelCheck:
             raise TableError(f"{path} is not a whole result. Check again with --force.") from error
 
 
-def wrong_share(rates: NoiseRates) -> float:
-    """Return the share of all labels that are wrong."""
-    observed = rates.observed_prevalence
-    return (
-        observed * rates.positive_label_error_rate
-        + (1 - observed) * rates.negative_label_error_rate
-    )
-
-
 def headline(check: LabelCheck) -> str:
     """Return the verdict as one sentence for people who do not know the method."""
     level, rates = check.verdict.level, check.noise_rates
@@ -404,7 +395,7 @@ def headline(check: LabelCheck) -> str:
             "who look at a random sample of rows, would decide it."
         )
     return (
-        f"About {_about(wrong_share(rates))} of your labels are wrong: "
+        f"About {_about(rates.wrong_share)} of your labels are wrong: "
         f"{_about(rates.positive_label_error_rate)} of those that say {check.positive!r} and "
         f"{_about(rates.negative_label_error_rate)} of those that say {check.negative!r}."
     )

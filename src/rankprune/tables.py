@@ -236,12 +236,12 @@ class Table:
         with write_errors(path):
             return int(self._connection.execute(sql).fetchone()[0])
 
-    def run(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+    def run(self, sql: str) -> Any:
         """Run SQL; what is wrong with the table becomes one line that says so."""
         import duckdb
 
         try:
-            return self._connection.execute(sql, list(parameters))
+            return self._connection.execute(sql)
         except duckdb.Error as error:
             raise _readable(error, self.name, self.format) from error
 

@@ -270,3 +270,11 @@ class TestTrueLabels:
     def test_both_must_speak_of_the_same_rows(self, truth):
         with pytest.raises(ValueError, match="true_labels must have the values and the length of"):
             NoiseRates.from_true_labels(truth, self.labels)
+
+
+@given(st.floats(0, 0.45), st.floats(0, 0.45), st.floats(0.05, 0.95))
+def test_the_wrong_share_is_that_of_both_true_classes(positive, negative, prevalence):
+    observed = (1 - positive) * prevalence + negative * (1 - prevalence)
+    rates = NoiseRates.from_noise_rates(positive, negative, observed)
+    wrong = positive * prevalence + negative * (1 - prevalence)
+    assert rates.wrong_share == pytest.approx(wrong, abs=1e-9)

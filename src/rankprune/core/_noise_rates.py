@@ -328,6 +328,23 @@ class NoiseRates:
             clipped=clipped,
         )
 
+    @property
+    def wrong_share(self) -> float:
+        """Return the share of all labels that are wrong, of either class.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> rates = NoiseRates.from_label_error_rates(0.25, 0.1, observed_prevalence=0.2)
+        >>> round(rates.wrong_share, 2)
+        0.13
+        """
+        observed = self.observed_prevalence
+        return (
+            observed * self.positive_label_error_rate
+            + (1 - observed) * self.negative_label_error_rate
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as a dictionary that JSON can hold.
 

@@ -97,11 +97,7 @@ def diagnose(
     mean = values.mean(axis=1) if values.ndim == 2 else values
     checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
     contradicted = float(np.average((mean > 0.5) != checked.is_positive, weights=weight))
-    rates = verdict.noise_rates
-    wrong = (
-        rates.observed_prevalence * rates.positive_label_error_rate
-        + (1 - rates.observed_prevalence) * rates.negative_label_error_rate
-    )
+    wrong = verdict.noise_rates.wrong_share
     return Diagnosis(
         verdict=verdict,
         separability=separability_curve(labels, mean, **weighted),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankprune._files import write_whole
-from rankprune._label_check import REPORT, LabelCheck, SuspectRow, headline, wrong_share
+from rankprune._label_check import REPORT, LabelCheck, SuspectRow, headline
 from rankprune.report._plots import draw_plots
 from rankprune.report._texts import better, command, trust_points, visible
 
@@ -93,7 +93,7 @@ def render_report(check: LabelCheck, *, top: int = TOP, redact: Sequence[str] = 
         subgroups=[part for part in check.subgroups if part.column not in hidden],
         notes=check.notes[:_MAX_NOTES],
         n_more_notes=max(0, len(check.notes) - _MAX_NOTES),
-        wrong=wrong_share(check.estimated_rates),
+        wrong=check.estimated_rates.wrong_share,
         command=command(check),
         histogram=_histogram(check),
         curve=_curve(check),
