@@ -355,6 +355,16 @@ def test_frames_are_checked_like_files(people):
     assert (check.source.name, check.source.path) == ("data frame", None)
 
 
+def test_columns_of_frames_may_be_called_by_numbers():
+    pd = pytest.importorskip("pandas")
+    rows, labels, _ = noisy_rows(300)
+    frame = pd.DataFrame({0: [float(row[1]) for row in rows], 1: labels == 1})
+    check = check_table(frame, 1, positive=True, scorer=None)
+    assert (check.positive, check.columns) == ("true", ("0",))
+    assert check.verdict.auc < 0.95  # the label is no feature
+    assert check.notes == ()
+
+
 def test_what_cannot_be_told_is_said_and_warned_of(tmp_path):
     rng = np.random.RandomState(0)
     rows = [[repr(float(v)), str(rng.randint(2))] for v in rng.rand(200)]

@@ -35,6 +35,7 @@ from rankprune._models import find_model, model_name
 from rankprune._table_rows import (
     SPECIAL,
     Features,
+    Labels,
     feature_options,
     read_embeddings,
     read_features,
@@ -251,15 +252,15 @@ def check_table(
     ('clean', 200, 0)
     """
     settings = {
-        "label": label,
-        "positive": None if positive is None else str(positive),
-        "id": id,
-        "drop": list(drop),
-        "keep": list(keep),
-        "text": list(text),
-        "group": group,
-        "probabilities": probabilities,
-        "trusted": trusted,
+        "label": str(label),
+        "positive": _text(positive),
+        "id": _text(id),
+        "drop": [str(name) for name in drop],
+        "keep": [str(name) for name in keep],
+        "text": [str(name) for name in text],
+        "group": _text(group),
+        "probabilities": _text(probabilities),
+        "trusted": _text(trusted),
         "embeddings": _embeddings_name(embeddings),
         "model": model_name(model),
         "scorer": model_name(scorer),
@@ -268,7 +269,7 @@ def check_table(
         "folds": folds,
         "random_state": random_state,
         "drop_unlabeled": drop_unlabeled,
-        "redact": list(redact),
+        "redact": [str(name) for name in redact],
         "encoding": encoding,
         "delimiter": delimiter,
     }
@@ -277,35 +278,31 @@ def check_table(
         return _check_opened(opened, settings, how, embeddings)
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """What is taken from a table: the rows with a label, and what is known of them."""
+
+    labels: Labels
+    features: Features | None
+    hashes: Hashes | None
+    probabilities: NDArray[np.float64] | None
+    groups: NDArray[Any] | None
+    trusted: NDArray[np.bool_] | None
+    ids: NDArray[Any] | None
+    notes: tuple[str, ...]
+
+
 def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: Any) -> LabelCheck:
-    labels = read_labels(table, settings["label"], settings["positive"], settings["drop_unlabeled"])
-    named = {option: settings[option] for option in SPECIAL if settings[option] is not None}
-    for option in (*named, "drop", "keep", "text", "redact"):
-        asked = settings[option]
-        for column in asked if isinstance(asked, list) else [asked]:
-            table.column(column, f"--{option}")
-    rows = labels.rows
-    notes = list(labels.notes)
-    probabilities = hashes = features = None
-    if "probabilities" in named:
-        probabilities = read_probabilities(table, named["probabilities"], rows)
-        notes += _unused(settings)
-    else:
-        vectors = read_embeddings(embeddings, table.n_rows)
-        features = read_features(table, labels, **feature_options(settings), embeddings=vectors)
-        hashes = table.row_hashes(features.plan.columns)[rows]
-        if vectors is not None:
-            hashes ^= hash_rows(vectors)[rows]
-    group, id_, trusted = (named.get(option) for option in ("group", "id", "trusted"))
+    rows = _read(table, settings, embeddings)
     check = _check(
-        np.zeros((len(rows), 0)) if features is None else features.X,
-        labels.is_positive,
-        (labels.positive, labels.negative),
+        np.zeros((len(rows.labels.rows), 0)) if rows.features is None else rows.features.X,
+        rows.labels.is_positive,
+        (rows.labels.positive, rows.labels.negative),
         how,
-        groups=None if group is None else read_texts(table, group, "--group", rows),
-        probabilities=probabilities,
-        trusted=None if trusted is None else read_flags(table, trusted, "--trusted", rows),
-        hashes=hashes,
+        groups=rows.groups,
+        probabilities=rows.probabilities,
+        trusted=rows.trusted,
+        hashes=rows.hashes,
         source=Source(
             table.name,
             None if table.path is None else str(table.path.resolve()),
@@ -314,30 +311,67 @@ def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: 
             len(table.names),
         ),
     )
-    ids = None if id_ is None else read_texts(table, id_, "--id", rows)
+    return _shown_in_table(check, table, rows, settings)
+
+
+def _read(table: Table, settings: dict[str, Any], embeddings: Any) -> _Rows:
+    labels = read_labels(table, settings["label"], settings["positive"], settings["drop_unlabeled"])
+    named = {option: settings[option] for option in SPECIAL if settings[option] is not None}
+    for option in (*named, "drop", "keep", "text", "redact"):
+        asked = settings[option]
+        for column in asked if isinstance(asked, list) else [asked]:
+            table.column(column, f"--{option}")
+    notes = list(labels.notes)
+    probabilities = hashes = features = None
+    if "probabilities" in named:
+        probabilities = read_probabilities(table, named["probabilities"], labels.rows)
+        notes += _unused(settings)
+    else:
+        vectors = read_embeddings(embeddings, table.n_rows)
+        features = read_features(table, labels, **feature_options(settings), embeddings=vectors)
+        notes += features.plan.notes
+        hashes = table.row_hashes(features.plan.columns)[labels.rows]
+        if vectors is not None:
+            hashes ^= hash_rows(vectors)[labels.rows]
+    groups, ids = (
+        read_texts(table, named[option], f"--{option}", labels.rows) if option in named else None
+        for option in ("group", "id")
+    )
+    trusted = None
+    if "trusted" in named:
+        trusted = read_flags(table, named["trusted"], "--trusted", labels.rows)
+    return _Rows(labels, features, hashes, probabilities, groups, trusted, ids, tuple(notes))
+
+
+def _shown_in_table(
+    check: LabelCheck, table: Table, rows: _Rows, settings: dict[str, Any]
+) -> LabelCheck:
+    """Return the check with what only its table can show: names, cells and subgroups."""
     hidden = {settings["label"], *settings["redact"]}
     shown = [name for name in table.names if name not in hidden][:_MAX_COLUMNS]
-    categories = () if features is None else features.encoder.categories
-    notes += [] if features is None else features.plan.notes
+    categories = () if rows.features is None else rows.features.encoder.categories
     check = replace(
         check,
-        scores=replace(check.scores, rows=rows, ids=ids),
+        scores=replace(check.scores, rows=rows.labels.rows, ids=rows.ids),
         columns=tuple(shown),
-        subgroups=tuple(_subgroups(table, categories, check, rows, hidden)),
-        notes=tuple(notes),
-        warnings=(*_leaks(features, labels.is_positive), *check.warnings),
-        settings={**settings, "positive": labels.positive},
+        subgroups=tuple(_subgroups(table, categories, check, rows.labels.rows, hidden)),
+        notes=rows.notes,
+        warnings=(*_leaks(rows.features, rows.labels.is_positive), *check.warnings),
+        settings={**settings, "positive": rows.labels.positive},
     )
-    cells = table.cells(
-        check.suspect_rows()[:MAX_SHOWN], [table.names.index(name) for name in shown]
-    )
+    top = check.suspect_rows()[:MAX_SHOWN]
+    cells = table.cells(top, [table.names.index(name) for name in shown])
     return replace(check, suspects=_shown(check, cells))
 
 
+def _text(value: Any) -> str | None:
+    """Return a name as text: columns of a frame may be called by numbers."""
+    return None if value is None else str(value)
+
+
 def _embeddings_name(embeddings: Any) -> str | None:
-    if embeddings is None or isinstance(embeddings, str | Path):
-        return None if embeddings is None else str(embeddings)
-    return "(an array)"
+    is_name = embeddings is None or isinstance(embeddings, str | Path)
+    return _text(embeddings) if is_name else "(an array)"
 
 
 def _unused(settings: dict[str, Any]) -> list[str]:
