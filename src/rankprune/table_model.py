@@ -29,11 +29,6 @@ PREDICTED = ("rankprune_probability", "rankprune_label")
 # Parts of the models that come with this package, which skops does not know to be harmless.
 _OURS = (
     "rankprune._committee.Boosting",
-    "sklearn._loss._loss.CyHalfBinomialLoss",
-    "sklearn._loss.link.Interval",
-    "sklearn._loss.link.LogitLink",
-    "sklearn._loss.loss.HalfBinomialLoss",
-    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
 )
 
