@@ -177,6 +177,7 @@ def test_a_clean_table_is_called_clean(tmp_path):
     text = text_of(render_report(check))
     assert "Your labels look clean" in text
     assert "There are none." in text
+    assert "estimated: too few to see" in text
     assert "not told apart from no noise" in text
 
 
