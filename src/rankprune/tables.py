@@ -6,6 +6,7 @@ features are made. Columns go by their position, so no name can be wrong, repeat
 
 from __future__ import annotations
 
+import codecs
 import csv
 import difflib
 import hashlib
@@ -328,9 +329,9 @@ def _file_table(
 ) -> Table:
     place = sql_text(spooled.place)
     if spooled.format == "csv":
-        names, delimiter, options = _csv_header(spooled.place, name, delimiter)
+        names, delimiter, reading = _csv_header(spooled.place, name, delimiter)
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
-        source = f"read_csv({place}, columns={{{columns}}}, {options})"
+        source = f"read_csv({reading}, columns={{{columns}}})"
         types = ["VARCHAR"] * len(names)
     elif spooled.format == "jsonl":
         names = _json_names(spooled.place, name, connection)
@@ -419,14 +420,29 @@ def _csv_header(place: Path, name: str, delimiter: str | None) -> tuple[list[str
         raise TableError(f"delimiter must be one sign, such as ; or a tab, got {delimiter!r}.")
     limit = csv.field_size_limit(_MAX_RECORD)
     try:
-        names = next(csv.reader(io.StringIO(record), delimiter=delimiter))
+        names = next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter))
     finally:
         csv.field_size_limit(limit)
-    options = (
-        f"""header=true, auto_detect=false, delim={sql_text(delimiter)}, quote='"', escape='"', """
-        f"max_line_size={_MAX_RECORD}, buffer_size={_BUFFER}"
+    if len(record.splitlines()) > 1:
+        # DuckDB would take a header of several lines, and the first row with it.
+        place = _without_header(place, record)
+        header = "false"
+    else:
+        header = "true"
+    source = (
+        f"{sql_text(place)}, header={header}, auto_detect=false, delim={sql_text(delimiter)}, "
+        f"""quote='"', escape='"', max_line_size={_MAX_RECORD}, buffer_size={_BUFFER}"""
     )
-    return names, delimiter, options
+    return names, delimiter, source
+
+
+def _without_header(place: Path, record: str) -> Path:
+    rest = place.with_name("rows.csv")
+    with place.open("rb") as whole, rest.open("wb") as rows:
+        mark = len(codecs.BOM_UTF8) if whole.read(3) == codecs.BOM_UTF8 else 0
+        whole.seek(mark + len(record.encode()))
+        shutil.copyfileobj(whole, rows)
+    return rest
 
 
 def _json_names(place: Path, name: str, connection: Any) -> list[str]:
@@ -540,9 +556,9 @@ def _readable(error: Exception, name: str, kind: str) -> TableError:
 def _header(names: Sequence[str], delimiter: str, safe: bool) -> bytes:
     if safe:
         names = [f"'{name}" if name[:1] in _FORMULA else name for name in names]
-    text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerow(names)
-    return text.getvalue().encode()
+    special = {delimiter, '"', "\r", "\n"}
+    quoted = [_quoted(name) if special & set(name) or not name else name for name in names]
+    return (delimiter.join(quoted) + "\n").encode()
 
 
 # What spreadsheets take for the beginning of a formula.
