@@ -26,6 +26,7 @@ LAYERS = {
     "classifier": 4,
     "methods": 4,
     "_table_rows": 5,
+    "audit": 5,
     "diagnostics": 5,
     "_label_check": 6,
     "comparison": 6,

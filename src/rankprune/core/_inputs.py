@@ -185,13 +185,18 @@ def validate_trusted(trusted: ArrayLike | None, n_rows: int) -> BoolArray:
     """Return a boolean array that marks the rows whose labels a person settled."""
     if trusted is None:
         return np.zeros(n_rows, dtype=bool)
-    values = _one_dimensional(as_array(trusted, "trusted"), "trusted", "one boolean per row")
+    return validate_mask(trusted, n_rows, "trusted", "settled rows")
+
+
+def validate_mask(mask: ArrayLike, n_rows: int, name: str, marked: str) -> BoolArray:
+    """Return a boolean array that marks some rows."""
+    values = _one_dimensional(as_array(mask, name), name, "one boolean per row")
     if values.dtype != bool:
         raise ValueError(
-            f"trusted must be a boolean array, got dtype {values.dtype}. Mark settled rows with "
-            "True, the others with False."
+            f"{name} must be a boolean array, got dtype {values.dtype}. Mark {marked} with True, "
+            "the others with False."
         )
-    _refuse_other_length(values, n_rows, "trusted")
+    _refuse_other_length(values, n_rows, name)
     return values
 
 
