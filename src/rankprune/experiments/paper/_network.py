@@ -48,9 +48,9 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     batch_size : int, default=256
     learning_rate : float, default=0.004
         The largest of the cycle.
-    half_precision : bool, default=True
-        Learn with convolutions in bfloat16, which is faster on processors that have it. Scores are
-        always computed in single precision.
+    half_precision : bool, default=False
+        Learn with convolutions in bfloat16: faster on processors that have it, many times slower
+        on others. Scores are always computed in single precision.
     random_state : int, RandomState instance or None, default=None
     """
 
@@ -65,7 +65,7 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         validation_fraction: float = 0.1,
         batch_size: int = 256,
         learning_rate: float = 0.004,
-        half_precision: bool = True,
+        half_precision: bool = False,
         random_state: Any = None,
     ) -> None:
         self.shape = shape
