@@ -19,13 +19,15 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 _Command = Callable[..., Any]
 
 
-def _look_here(model: str | None) -> None:
+def look_here(model: str | None) -> None:
     """Let Python find the user's own model in the folder where the command is run."""
     if model is not None and ":" in model:
         sys.path.insert(0, os.getcwd())
 
 
-def _options(*options: Any) -> Callable[[_Command], _Command]:
+def add_options(*options: Any) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds options to a command, in this order."""
+
     def add(command: _Command) -> _Command:
         for option in reversed(options):
             command = option(command)
@@ -34,16 +36,16 @@ def _options(*options: Any) -> Callable[[_Command], _Command]:
     return add
 
 
-_shown = _options(
+shown = add_options(
     click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors."),
     click.option("-v", "--verbose", is_flag=True, help="Every step, and tracebacks of errors."),
     click.option("--no-progress", is_flag=True, help="No progress on standard error."),
 )
-_read = _options(
+_read = add_options(
     click.option("--encoding", help="Of a text file; UTF-8 by default."),
     click.option("--delimiter", help="Of a CSV file; the most frequent in its header by default."),
 )
-_learned = _options(
+_learned = add_options(
     click.option("--label", required=True, metavar="COL", help="The labels, of two values."),
     click.option("--positive", metavar="VALUE", help="The positive label."),
     click.option("--drop", multiple=True, metavar="COL", help="Not a feature; may be repeated."),
@@ -79,7 +81,7 @@ _learned = _options(
     ),
 )
 _force = click.option("--force", is_flag=True, help="Replace what is there.")
-_table_of_run = click.option(
+table_of_run = click.option(
     "--table", type=FILE, help="Where the checked table lies now; where it lay by default."
 )
 
@@ -123,7 +125,7 @@ def _form(*choices: str) -> Callable[[_Command], _Command]:
 @click.argument("table")
 @_learned
 @_read
-@_options(
+@add_options(
     click.option("--id", "id_", metavar="COL", help="What the rows are called."),
     click.option(
         "--probabilities",
@@ -166,7 +168,7 @@ def _form(*choices: str) -> Callable[[_Command], _Command]:
 )
 @_form("text", "json", "jsonl", "csv")
 @_force
-@_shown
+@shown
 def check(table: str, **asked: Any) -> None:
     """Find out how many labels of TABLE are wrong, and which.
 
@@ -177,7 +179,7 @@ def check(table: str, **asked: Any) -> None:
     from rankprune.check import check_table
     from rankprune.report import render_report
 
-    _look_here(asked["model"])
+    look_here(asked["model"])
     output = asked["output"]
     place = output if output or table == "-" else Path(f"{table}.rankprune")
     if place is not None:
@@ -271,29 +273,72 @@ def report(
 @click.option(
     "--embeddings", type=click.Path(exists=True, dir_okay=False), metavar="NPY", help="As checked."
 )
-@_table_of_run
+@click.option(
+    "--reviewed",
+    is_flag=True,
+    help="With the labels that people settled: never pruned, and not weighted; all rows are scored "
+    "again, and the noise rates are those of the rest.",
+)
+@click.option(
+    "--jobs", type=int, default=None, metavar="N", help="Folds fitted at once by --reviewed."
+)
+@table_of_run
 @_force
-@_shown
+@shown
 def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     """Fit the robust classifier to the rows that RUN keeps, and save it with skops."""
     from rankprune._files import refuse_existing_file, refuse_same_file
     from rankprune._label_check import LabelCheck
-    from rankprune.table_model import train_model
+    from rankprune.table_model import train_model, train_reviewed
 
-    _look_here(asked["model"])
+    look_here(asked["model"])
     refuse_existing_file(output, force)
     found = LabelCheck.load(run)
     if found.source.path is not None:
         refuse_same_file(output, asked["table"] or Path(found.source.path))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
-        model = train_model(
-            found, asked["table"], embeddings=asked["embeddings"], model=asked["model"]
-        )
+        named = {"embeddings": asked["embeddings"], "model": asked["model"]}
+        if asked["reviewed"]:
+            settled = _settled(run, found, asked["table"])
+            trained = train_reviewed(
+                found,
+                settled.rows,
+                settled.is_positive,
+                asked["table"],
+                n_jobs=asked["jobs"],
+                **named,
+            )
+            model, n_left_out = trained.model, trained.n_pruned
+        else:
+            model, n_left_out = train_model(found, asked["table"], **named), found.n_suspects
     model.save(output)
-    kept = found.n_rows - found.n_suspects
+    if asked["reviewed"]:
+        _say_settled(settled, asked["quiet"])
+    kept = found.n_rows - n_left_out
     say(f"Fitted to {kept} of {found.n_rows} rows.", asked["quiet"])
     click.echo(output)
     say(f"Next: rankprune predict {quote(str(output))} TABLE", asked["quiet"])
+
+
+def _settled(run: Path, found: Any, table: Any) -> Any:
+    """Return what people settled of a run."""
+    from rankprune.review import FILE as LOG
+    from rankprune.review import Store, settled_labels
+    from rankprune.table_model import open_checked
+
+    with Store(run / LOG, must_exist=True) as store, open_checked(found, table) as opened:
+        return settled_labels(found, store, opened)
+
+
+def _say_settled(settled: Any, quiet: bool) -> None:
+    say(f"{len(settled.rows)} labels are settled, {settled.n_changed} of them changed.", quiet)
+    for number, what in (
+        (settled.n_unsure, "that nobody was sure of"),
+        (settled.n_disagreements, "in disagreement"),
+        (settled.n_stale, "that have changed since they were judged"),
+    ):
+        if number:
+            say(f"{number} rows {what} stay as they are.", quiet)
 
 
 @click.command()
@@ -309,7 +354,7 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
 @_read
 @_form("csv", "jsonl", "json")
 @_force
-@_shown
+@shown
 def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
     """Score the rows of TABLE by a MODEL that was trained before."""
     from rankprune._files import refuse_existing_file
@@ -342,19 +387,32 @@ def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
 )
 @click.option(
     "--flag/--drop-suspects",
-    default=True,
-    help="Mark suspects in three more columns (the default), or leave them out.",
+    default=None,
+    help="Mark suspects in three more columns (the default, unless --reviewed), or leave them out; "
+    "with --reviewed, leave out those that nobody has settled.",
+)
+@click.option(
+    "--reviewed", is_flag=True, help="With the labels that people settled, and a trail of who did."
+)
+@click.option(
+    "--merge",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="LOG",
+    help="Add the reviews of another run directory, or of its review.sqlite, to those of RUN; may "
+    "be repeated.",
 )
 @click.option(
     "--spreadsheet-safe", is_flag=True, help="An apostrophe before cells that look like formulas."
 )
-@_table_of_run
+@table_of_run
 @_force
-@_shown
-def export(run: Path, output: Path, flag: bool, force: bool, **asked: Any) -> None:
-    """Write the checked table again, with suspects marked or left out.
+@shown
+def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any) -> None:
+    """Write the checked table again, with suspects marked or left out, or with settled labels.
 
-    Columns and rows keep their order, and every cell stays as it was.
+    Columns and rows keep their order, and every cell stays as it was. With --reviewed nothing but
+    labels changes, and OUTPUT.trail.jsonl says who changed what, and why.
     """
     from rankprune._files import refuse_existing_file
     from rankprune._label_check import LabelCheck
@@ -362,15 +420,40 @@ def export(run: Path, output: Path, flag: bool, force: bool, **asked: Any) -> No
 
     refuse_existing_file(output, force)
     found = LabelCheck.load(run)
-    kept, removed = export_table(
-        found,
-        output,
-        asked["table"],
-        drop_suspects=not flag,
-        spreadsheet_safe=asked["spreadsheet_safe"],
-    )
+    how = {"drop_suspects": flag is False, "spreadsheet_safe": asked["spreadsheet_safe"]}
+    if asked["reviewed"] or asked["merge"]:
+        if flag:
+            raise click.UsageError("--flag and --reviewed exclude each other.")
+        kept, removed = _export_reviewed(run, found, output, force, asked, how)
+    else:
+        kept, removed = export_table(found, output, asked["table"], **how)
     click.echo(output)
     say(f"{kept} rows kept, {removed} removed, {kept + removed} in all.", asked["quiet"])
+
+
+def _export_reviewed(
+    run: Path, found: Any, output: Path, force: bool, asked: dict[str, Any], how: dict[str, Any]
+) -> tuple[int, int]:
+    from rankprune._files import refuse_existing_file, write_whole
+    from rankprune.export import export_reviewed
+    from rankprune.review import FILE as LOG
+    from rankprune.review import Store
+
+    trail = output.with_name(f"{output.name}.trail.jsonl")
+    refuse_existing_file(trail, force)
+    for place in asked["merge"]:
+        with Store(run / LOG) as store:
+            new, known = store.merge(place / LOG if place.is_dir() else place)
+        say(f"{new} decisions of {place} are new, {known} were known.", asked["quiet"])
+    settled = _settled(run, found, asked["table"])
+    counts = export_reviewed(
+        found, output, settled.rows, settled.is_positive, asked["table"], **how
+    )
+    lines = (json.dumps(entry, ensure_ascii=False) + "\n" for entry in settled.trail(found))
+    write_whole(trail, "".join(lines).encode())
+    _say_settled(settled, asked["quiet"])
+    say(f"Who changed what, and why: {trail}", asked["quiet"])
+    return counts
 
 
 @click.command()
@@ -380,7 +463,7 @@ def export(run: Path, output: Path, flag: bool, force: bool, **asked: Any) -> No
 @click.option("--truth", metavar="COL", help="True labels to judge by, 1 or true for positive.")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="May be repeated.")
 @_form("text", "csv", "jsonl", "json")
-@_shown
+@shown
 def compare(table: str, methods: tuple[str, ...], **asked: Any) -> None:
     """Compare the methods on TABLE, side by side.
 
@@ -391,7 +474,7 @@ def compare(table: str, methods: tuple[str, ...], **asked: Any) -> None:
     from rankprune.comparison import compare_table
     from rankprune.comparison._result import ComparedMethod
 
-    _look_here(asked["model"])
+    look_here(asked["model"])
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         found = compare_table(
             table,

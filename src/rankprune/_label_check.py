@@ -342,7 +342,7 @@ class LabelCheck:
         place.mkdir(parents=True, exist_ok=True)
         with whole_file(place / SCORES) as part, write_errors(place / SCORES):
             _write_scores(part, self)
-            written = _sha256(part)
+            written = file_sha256(part)
         if report is not None:
             write_whole(place / REPORT, report.encode())
         # Last, so that a run cut short is noticed: it names the scores that belong to it.
@@ -373,7 +373,7 @@ class LabelCheck:
                 "this version, or use the one that wrote it."
             )
         scores = folder / SCORES
-        if not scores.is_file() or _sha256(scores) != written:
+        if not scores.is_file() or file_sha256(scores) != written:
             raise TableError(
                 f"{scores} does not belong to {path}: the run was cut short, or a file was "
                 "changed. Check again with --force."
@@ -519,6 +519,7 @@ def _connected() -> Any:
     return duckdb.connect()
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """Return the hash that a file is known by."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -23,6 +23,7 @@ from rankprune._before_after import judge_on_trusted
 from rankprune._duplicates import Hashes, count_duplicates, hash_rows
 from rankprune._features import Category
 from rankprune._label_check import (
+    BeforeAfter,
     Confident,
     Histogram,
     LabelCheck,
@@ -44,6 +45,7 @@ from rankprune._table_rows import (
     read_probabilities,
     read_texts,
 )
+from rankprune.audit import AuditSample, compare_errors
 from rankprune.classifier import Examined, RankPruningClassifier
 from rankprune.core import prune_labels, rank_suspects
 from rankprune.core._confident_counts import confident_counts
@@ -54,6 +56,8 @@ from rankprune.core._registry import DEFAULT_ESTIMATOR
 from rankprune.core._verdict import judge
 from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import RankPruneWarning, TableError, warn_caller
+from rankprune.probabilities import Folds, make_splits
+from rankprune.table_model import chosen_model, open_checked
 from rankprune.tables import Table, open_table
 
 _log = logging.getLogger("rankprune")
@@ -362,6 +366,54 @@ def _shown_in_table(
     top = check.suspect_rows()[:MAX_SHOWN]
     cells = table.cells(top, [table.names.index(name) for name in shown])
     return replace(check, suspects=_shown(check, cells))
+
+
+def judge_on_audit(
+    run: LabelCheck,
+    sample: AuditSample,
+    answers: Sequence[Any],
+    table: Any = None,
+    *,
+    model: Any = None,
+    n_jobs: int | None = None,
+) -> BeforeAfter:
+    """Return the errors of the plain model and of the one without suspects, on audited rows.
+
+    Both are fitted to the other folds, as the labels were given: nobody is judged on rows that it
+    was fitted to, and no answer of the audit teaches anybody.
+
+    Parameters
+    ----------
+    run : LabelCheck
+    sample, answers
+        As in `rankprune.audit.estimate`; rows are positions in the table.
+    table : path, default=None
+        Where the checked table lies now; where it lay by default. A changed one is refused.
+    model : default=None
+        As in `check_table`; by default the model of the check, unless it is one's own.
+    n_jobs : int, default=None
+        Folds fitted at the same time.
+    """
+    asked = run.settings
+    if not run.out_of_fold:
+        raise TableError("Nothing was fitted: the probabilities were given with the table.")
+    with open_checked(run, table) as opened:
+        rows = _read(opened, asked, asked["embeddings"])
+    assert rows.features is not None  # only where probabilities are given there are none
+    labels = validate_labels(rows.labels.is_positive, pos_label=True)
+    X, seed = rows.features.X, asked["random_state"]
+    splits = make_splits(asked["folds"], X, labels, rows.groups, None, seed)
+    folds = Folds((chosen_model(run, model),), X, labels, splits, n_jobs, seed)
+    keep = ~run.scores.suspect
+    if not folds.keep_both_classes(keep):
+        raise TableError("Without suspects a fold has rows of one label alone.")
+    place = np.searchsorted(run.scores.rows, sample.rows)
+    before, after = (
+        (scores[place] > 0.5).tolist()
+        for scores in (folds.score(None), folds.score(run.scores.weight, keep))
+    )
+    judged = sum(answer is not None for answer in answers)
+    return BeforeAfter(judged, *compare_errors(sample, answers, before, after))
 
 
 def _text(value: Any) -> str | None:

@@ -10,6 +10,7 @@ import click
 
 import rankprune
 from rankprune._cli_paper import paper
+from rankprune._cli_review import audit, review
 from rankprune._cli_show import progress, say
 from rankprune._cli_tables import check, compare, export, predict, report, train
 
@@ -139,5 +140,5 @@ def methods(jobs: int, again: bool, quiet: bool) -> None:
     _print_tables("methods", "method_tables", jobs, again, quiet)
 
 
-for command in (check, report, train, predict, export, compare, paper):
+for command in (check, report, review, audit, train, predict, export, compare, paper):
     cli.add_command(command)

@@ -1,4 +1,4 @@
-"""The table given back: every column as it was, without suspects or with a mark beside them."""
+"""The table given back: every cell as it was, but for suspects marked or left out, or labels."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankprune._files import refuse_same_file
+from rankprune._files import refuse_same_file, whole_file
 from rankprune._label_check import LabelCheck
+from rankprune._relabel import relabel_text
 from rankprune.exceptions import TableError
-from rankprune.table_model import refuse_changed
+from rankprune.table_model import open_checked
 from rankprune.tables import Table, open_table, output_format
 
 MARKS = ("rankprune_suspect", "rankprune_probability", "rankprune_rank")
+_KEPT, _NEW = "rankprune_kept", "rankprune_new_label"
 
 
 def export_table(
@@ -40,24 +43,15 @@ def export_table(
     """
     place = Path(path)
     output_format(place)
-    if table is None and run.source.path is None:
-        raise TableError(
-            f"The run must know the table it checked; it was read from {run.source.name}. Pass it "
-            "with --table."
-        )
-    source = table if table is not None else run.source.path
-    asked, scores = run.settings, run.scores
-    with open_table(
-        source, encoding=asked.get("encoding"), delimiter=asked.get("delimiter")
-    ) as opened:
-        refuse_changed(run, opened)
+    scores = run.scores
+    with open_checked(run, table) as opened:
         refuse_same_file(place, opened.path)
         suspect = np.zeros(opened.n_rows, dtype=bool)
         suspect[scores.rows] = scores.suspect
         if drop_suspects:
             removed = int(suspect.sum())
-            beside: dict[str, Any] = {"rankprune_kept": ~suspect}
-            shown, where = [], "rankprune_kept"
+            beside: dict[str, Any] = {_KEPT: ~suspect}
+            shown, where = [], _KEPT
         else:
             removed, where, shown = 0, "true", list(MARKS)
             beside = _marks(run, opened)
@@ -71,6 +65,123 @@ def export_table(
             n_expected=opened.n_rows - removed,
         )
     return kept, removed
+
+
+def export_reviewed(
+    run: LabelCheck,
+    path: Any,
+    rows: NDArray[np.intp],
+    is_positive: NDArray[np.bool_],
+    table: Any = None,
+    *,
+    drop_suspects: bool = False,
+    spreadsheet_safe: bool = False,
+) -> tuple[int, int]:
+    """Write the checked table with settled labels, and return the rows kept and removed.
+
+    From a text file to one of the same kind every other byte stays as it was; elsewhere every
+    other cell does.
+
+    Parameters
+    ----------
+    run, path, table, spreadsheet_safe
+        As in `export_table`.
+    rows : ndarray of int
+        Positions of the rows whose labels people settled.
+    is_positive : ndarray of bool
+        Their labels.
+    drop_suspects : bool, default=False
+        Leave out the suspects that nobody has settled.
+    """
+    place = Path(path)
+    kind = output_format(place)
+    names = np.where(is_positive, run.positive, run.negative)
+    with open_checked(run, table) as opened:
+        refuse_same_file(place, opened.path)
+        column = opened.names.index(run.settings["label"])
+        current = dict(zip(run.scores.rows.tolist(), run.scores.is_positive.tolist(), strict=True))
+        changed = {
+            row: str(name)
+            for row, name, new in zip(
+                rows.tolist(), names.tolist(), is_positive.tolist(), strict=True
+            )
+            if current[row] != new
+        }
+        keep = np.ones(opened.n_rows, dtype=bool)
+        if drop_suspects:
+            keep[run.scores.rows] = ~run.scores.suspect
+            keep[rows] = True
+        same_kind = kind == opened.format == "csv" and opened.delimiter == opened.output_delimiter(
+            place
+        )
+        if (
+            same_kind
+            and keep.all()
+            and not spreadsheet_safe
+            and _relabeled(run, opened, place, column, changed)
+        ):
+            return opened.n_rows, 0
+        new = np.full(opened.n_rows, None, dtype=object)
+        new[list(changed)] = list(changed.values())
+        kept = opened.write(
+            place,
+            beside={_KEPT: keep, _NEW: new},
+            shown=[],
+            where=_KEPT,
+            replaced={column: _NEW},
+            safe=spreadsheet_safe,
+            n_expected=int(keep.sum()),
+        )
+    return kept, opened.n_rows - kept
+
+
+def _relabeled(
+    run: LabelCheck, table: Table, path: Path, column: int, labels: dict[int, str]
+) -> bool:
+    """Write a text file in which nothing but labels has changed; return whether that went well.
+
+    A file that is quoted in a way of its own may be read otherwise than it was here: then it is
+    not kept.
+    """
+    if table.path is None:
+        return False
+    encoding = run.settings["encoding"]
+    others = [name for i, name in enumerate(table.names) if i != column]
+    try:
+        with whole_file(path) as part:
+            relabel_text(
+                table.path,
+                part,
+                encoding=encoding,
+                delimiter=table.delimiter,
+                column=column,
+                n_columns=len(table.names),
+                labels=labels,
+            )
+            with open_table(part, encoding=encoding, delimiter=table.delimiter) as written:
+                is_same = (
+                    written.names == table.names
+                    and written.n_rows == table.n_rows
+                    and bool((written.row_hashes(others) == table.row_hashes(others)).all())
+                    and _labels(written, column) == _expected(table, column, labels)
+                )
+            if not is_same:
+                raise TableError("read otherwise")
+    except TableError:
+        return False
+    return True
+
+
+def _labels(table: Table, column: int) -> list[Any]:
+    (found,) = table.fetch([f"c{column}"])
+    return np.ma.asarray(found).tolist()  # type: ignore[no-any-return]  # NumPy knows no better
+
+
+def _expected(table: Table, column: int, labels: dict[int, str]) -> list[Any]:
+    found = _labels(table, column)
+    for row, label in labels.items():
+        found[row] = label
+    return found
 
 
 def _marks(run: LabelCheck, table: Table) -> dict[str, Any]:

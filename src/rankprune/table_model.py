@@ -6,7 +6,8 @@ be harmless are refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,19 @@ from rankprune._fitting import fit_weighted, fresh_clone
 from rankprune._label_check import LabelCheck
 from rankprune._models import MODELS, find_model
 from rankprune._plain import from_plain, to_plain
-from rankprune._table_rows import feature_options, read_embeddings, read_features, read_labels
+from rankprune._table_rows import (
+    Features,
+    Labels,
+    feature_options,
+    read_embeddings,
+    read_features,
+    read_flags,
+    read_labels,
+    read_probabilities,
+    read_texts,
+)
+from rankprune.classifier import RankPruningClassifier
+from rankprune.core import NOISE_ESTIMATORS
 from rankprune.exceptions import TableError
 from rankprune.tables import Table, open_table
 
@@ -108,28 +121,9 @@ def train_model(
         As in `check_table`; by default the model of the check.
     """
     asked = run.settings
-    if "label" not in asked or (table is None and run.source.path is None):
-        raise TableError(
-            f"The run must know the table it checked; it was read from {run.source.name}. Check a "
-            "file, or pass the same table with --table."
-        )
-    if embeddings is None:
-        embeddings = asked["embeddings"]
-    if model is None and asked["model"] not in MODELS:
-        # What a file names is not imported and called because a file says so.
-        raise TableError(
-            f"The run used a model of your own, {asked['model']!r}. Pass it again with --model."
-        )
-    chosen = find_model(asked["model"] if model is None else model)
-    with open_table(
-        table if table is not None else run.source.path,
-        encoding=asked["encoding"],
-        delimiter=asked["delimiter"],
-    ) as opened:
-        refuse_changed(run, opened)
-        labels = read_labels(opened, asked["label"], asked["positive"], asked["drop_unlabeled"])
-        vectors = read_embeddings(embeddings, opened.n_rows)
-        features = read_features(opened, labels, **feature_options(asked), embeddings=vectors)
+    chosen = chosen_model(run, model)
+    with open_checked(run, table) as opened:
+        labels, features = _read(run, opened, embeddings)
     keep = np.flatnonzero(run.scores.weight > 0)
     weight = run.scores.weight[keep]
     classifier = fit_weighted(
@@ -146,6 +140,100 @@ def train_model(
         labels.negative,
         run.noise_rates.to_dict(),
     )
+
+
+@dataclass(frozen=True)
+class ReviewedModel:
+    """A model that was trained with settled labels.
+
+    Attributes
+    ----------
+    model : TableModel
+    n_rows, n_trusted, n_pruned : int
+        Rows with a label, those that people settled, and those of the others that were left out.
+    """
+
+    model: TableModel
+    n_rows: int
+    n_trusted: int
+    n_pruned: int
+
+
+def train_reviewed(
+    run: LabelCheck,
+    rows: NDArray[np.intp],
+    is_positive: NDArray[np.bool_],
+    table: Any = None,
+    *,
+    embeddings: Any = None,
+    model: Any = None,
+    n_jobs: int | None = None,
+) -> ReviewedModel:
+    """Return the classifier fitted with labels that people settled, as `fit` does with trusted.
+
+    Settled rows are never pruned and have no correction weight. All rows are scored again, with the
+    settled labels, and the noise rates are estimated on the rest.
+
+    Parameters
+    ----------
+    run, table, embeddings, model
+        As in `train_model`.
+    rows : ndarray of int
+        Positions in the table of the rows that people settled.
+    is_positive : ndarray of bool
+        Their labels.
+    n_jobs : int, default=None
+        Folds fitted at the same time.
+    """
+    asked = run.settings
+    for name, known in (("scorer", ("committee", None)), ("noise_estimator", NOISE_ESTIMATORS)):
+        if asked[name] not in known:
+            raise TableError(
+                f"The run used a {name} of your own, {asked[name]}. Fit it in Python: "
+                "RankPruningClassifier(...).fit(X, y, trusted=settled)"
+            )
+    chosen = chosen_model(run, model)
+    with open_checked(run, table) as opened:
+        labels, features = _read(run, opened, embeddings)
+        groups = probabilities = trusted = None
+        if asked["group"] is not None:
+            groups = read_texts(opened, asked["group"], "--group", labels.rows)
+        if asked["probabilities"] is not None:
+            probabilities = read_probabilities(opened, asked["probabilities"], labels.rows)
+        if asked["trusted"] is not None:
+            trusted = read_flags(opened, asked["trusted"], "--trusted", labels.rows)
+    y = labels.is_positive.copy()
+    settled = np.zeros(len(y), dtype=bool) if trusted is None else trusted
+    place = np.searchsorted(labels.rows, rows)
+    y[place], settled[place] = is_positive, True
+    classifier = RankPruningClassifier(
+        chosen,
+        scorer=asked["scorer"],
+        noise_estimator=asked["noise_estimator"],
+        rounds=asked["rounds"],
+        cv=asked["folds"],
+        n_jobs=n_jobs,
+        random_state=asked["random_state"],
+    ).fit(features.X, y, groups=groups, probabilities=probabilities, trusted=settled)
+    fitted = TableModel(
+        features.encoder,
+        classifier.estimator_,
+        asked["label"],
+        labels.positive,
+        labels.negative,
+        classifier.noise_rates_.to_dict(),
+    )
+    return ReviewedModel(fitted, len(y), int(settled.sum()), int(classifier.prune_mask_.sum()))
+
+
+def _read(run: LabelCheck, table: Table, embeddings: Any) -> tuple[Labels, Features]:
+    """Return labels and features of an open table, as they were when it was checked."""
+    asked = run.settings
+    labels = read_labels(table, asked["label"], asked["positive"], asked["drop_unlabeled"])
+    vectors = read_embeddings(
+        asked["embeddings"] if embeddings is None else embeddings, table.n_rows
+    )
+    return labels, read_features(table, labels, **feature_options(asked), embeddings=vectors)
 
 
 def train_plain(
@@ -199,13 +287,42 @@ def predict_table(
     return found
 
 
-def refuse_changed(run: LabelCheck, table: Table) -> None:
-    """Raise an error where a table is not the one that was checked."""
-    if table.sha256 != run.source.sha256 or table.n_rows != run.source.n_rows:
+def chosen_model(run: LabelCheck, model: Any) -> Any:
+    """Return a model as it was named, or the one of the check."""
+    name = run.settings["model"]
+    if model is None and name not in MODELS:
+        # What a file names is not imported and called because a file says so.
+        raise TableError(f"The run used a model of your own, {name!r}. Pass it again with --model.")
+    return find_model(name if model is None else model)
+
+
+@contextmanager
+def open_checked(run: LabelCheck, table: Any = None) -> Iterator[Table]:
+    """Open the table of a run, and refuse it where it has changed since.
+
+    Parameters
+    ----------
+    run : LabelCheck
+    table : path or data frame, default=None
+        Where it lies now; where it lay by default.
+    """
+    asked = run.settings
+    if "label" not in asked or (table is None and run.source.path is None):
         raise TableError(
-            f"{table.name} is not the table that was checked: its content has changed since. Check "
-            "it again."
+            f"The run must know the table it checked; it was read from {run.source.name}. Check a "
+            "file, or pass the same table with --table."
         )
+    with open_table(
+        table if table is not None else run.source.path,
+        encoding=asked["encoding"],
+        delimiter=asked["delimiter"],
+    ) as opened:
+        if opened.sha256 != run.source.sha256 or opened.n_rows != run.source.n_rows:
+            raise TableError(
+                f"{opened.name} is not the table that was checked: its content has changed since. "
+                "Check it again."
+            )
+        yield opened
 
 
 def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:

@@ -156,6 +156,7 @@ class Table:
         beside: Mapping[str, NDArray[Any]] | None = None,
         shown: Sequence[str] | None = None,
         where: str = "true",
+        replaced: Mapping[int, str] | None = None,
         safe: bool = False,
         n_expected: int | None = None,
     ) -> int:
@@ -171,6 +172,9 @@ class Table:
             Those of them that are written; all by default.
         where : str, default="true"
             SQL condition over c0, c1, ... and the added columns by their names.
+        replaced : mapping of int to str, default=None
+            Columns, by position, whose cells are those of an added column of texts where it has
+            one.
         safe : bool, default=False
             Keep spreadsheets from taking cells for formulas, by an apostrophe before them.
         n_expected : int, default=None
@@ -181,6 +185,9 @@ class Table:
         shown = list(added) if shown is None else list(shown)
         names = [*self.names, *shown]
         columns = [f"t.c{i}" for i in range(len(self.names))]
+        for position, name in (replaced or {}).items():
+            new = f"CAST(b.{_quoted(name)} AS {self.types[position]})"
+            columns[position] = f"coalesce({new}, {columns[position]})"
         if safe:
             columns = [
                 _spreadsheet_safe(column) if _is_text(self.types[i]) else column
@@ -216,9 +223,7 @@ class Table:
         safe: bool,
     ) -> int:
         """Write header and rows; the header is ours, since DuckDB would change names alike."""
-        delimiter = self.delimiter if self.delimiter != "\t" else ","
-        if path.suffix.lower() in (".tsv", ".tab"):
-            delimiter = "\t"
+        delimiter = self.output_delimiter(path)
         body = part.with_suffix(".body")
         try:
             count = self._copy(
@@ -232,6 +237,12 @@ class Table:
         finally:
             body.unlink(missing_ok=True)
         return count
+
+    def output_delimiter(self, path: Path) -> str:
+        """Return what stands between the cells of a text file that is written by this name."""
+        if path.suffix.lower() in (".tsv", ".tab"):
+            return "\t"
+        return self.delimiter if self.delimiter != "\t" else ","
 
     def _copy(self, sql: str, path: Path) -> int:
         with write_errors(path):

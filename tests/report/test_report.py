@@ -6,8 +6,9 @@ import pytest
 
 from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv
 from rankprune import LabelCheck, check_table, flip_labels, write_report
+from rankprune._visible import visible
 from rankprune.report import render_report
-from rankprune.report._texts import command, trust_points, visible
+from rankprune.report._texts import command, trust_points
 
 pytest.importorskip("duckdb")
 pytest.importorskip("jinja2")

@@ -7,10 +7,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from rankprune._audit_record import AuditRecord, audit_headline, audit_notes, audit_rows
 from rankprune._files import write_whole
 from rankprune._label_check import REPORT, LabelCheck, SuspectRow, headline
+from rankprune._visible import visible
 from rankprune.report._plots import draw_plots
-from rankprune.report._texts import better, command, trust_points, visible
+from rankprune.report._texts import better, command, trust_points
 
 TOP = 100
 # Bytes that cells of suspects may take up, so that the page stays below 2 MB, and those of the
@@ -48,14 +50,25 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
     """
     if path is None and isinstance(run, LabelCheck):
         raise ValueError("path must say where to write the report of a check that is in memory.")
-    check = run if isinstance(run, LabelCheck) else LabelCheck.load(run)
+    in_memory = isinstance(run, LabelCheck)
+    check = run if in_memory else LabelCheck.load(run)
+    audit = None if in_memory else AuditRecord.load(Path(run))
     place = Path(run) / REPORT if path is None else Path(path)
-    write_whole(place, render_report(check, top=top, redact=redact).encode())
+    write_whole(place, render_report(check, audit, top=top, redact=redact).encode())
     return place
 
 
-def render_report(check: LabelCheck, *, top: int = TOP, redact: Sequence[str] = ()) -> str:
-    """Return the report as HTML; the arguments are those of `write_report`."""
+def render_report(
+    check: LabelCheck,
+    audit: AuditRecord | None = None,
+    *,
+    top: int = TOP,
+    redact: Sequence[str] = (),
+) -> str:
+    """Return the report as HTML, with what an audit found, if there was one.
+
+    The other arguments are those of `write_report`.
+    """
     try:
         import jinja2
         from markupsafe import Markup
@@ -84,6 +97,11 @@ def render_report(check: LabelCheck, *, top: int = TOP, redact: Sequence[str] = 
         check=check,
         style=Markup(_read("style.css")),
         headline=headline(check),
+        audit=audit,
+        audit_headline=None if audit is None else audit_headline(check, audit),
+        audit_rows=[] if audit is None else audit_rows(check, audit),
+        audit_notes=[] if audit is None else audit_notes(audit),
+        before_after=check.before_after if audit is None else audit.before_after,
         points=trust_points(check),
         better=better(check),
         plots={name: Markup(svg) for name, svg in draw_plots(check).items()},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -186,16 +185,4 @@ def _needs_python(check: LabelCheck) -> bool:
         or asked["scorer"] not in ("committee", None)
         or asked["noise_estimator"] not in NOISE_ESTIMATORS
         or asked["embeddings"] == "(an array)"
-    )
-
-
-def visible(text: object, limit: int = 500) -> str:
-    """Return a text whose hidden signs are shown by name, cut where it is long."""
-    value = str(text)
-    shown = value if len(value) <= limit else value[:limit] + "…"
-    return "".join(
-        f"⟨U+{ord(sign):04X}⟩"
-        if unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cn", "Cs") and sign not in "\n\t"
-        else sign
-        for sign in shown
     )

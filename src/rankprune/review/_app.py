@@ -1,0 +1,353 @@
+"""The page for judging rows: handlers take a request, ask the desk, and return a response."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from rankprune._visible import visible
+from rankprune.review._cards import IMAGES
+from rankprune.review._decisions import ANSWERS
+from rankprune.review._desk import SHOWN, Desk, Filter
+from rankprune.review._guard import Guard, Session, Sessions, refusal, small_body
+from rankprune.review._store import PATIENCE, Conflict, Locked
+
+_HERE = Path(__file__).parent
+_STATIC = {"review.js": "text/javascript; charset=utf-8", "review.css": "text/css; charset=utf-8"}
+_UID = re.compile(r"[0-9a-f-]{8,64}")
+_MAX_NOTE, _MAX_CARDS, _MAX_HELD = 2000, 20, 2000
+_MAX_SECONDS = 3600.0
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the handlers work with."""
+
+    desk: Desk
+    sessions: Sessions
+    guideline: str
+    templates: jinja2.Environment
+
+
+def make_app(
+    desk: Desk,
+    tokens: Mapping[str, str],
+    hosts: tuple[str, ...],
+    *,
+    guideline: str = "",
+    cookie: str = "rankprune",
+) -> ASGIApp:
+    """Return the application that serves a desk.
+
+    Parameters
+    ----------
+    desk : Desk
+    tokens : mapping of str to str
+        The person that each link is for, by the token in it.
+    hosts : tuple of str
+        Names and ports under which it is reached.
+    guideline : str
+        What people are to go by, shown on the page.
+    cookie : str
+        What the cookie is called.
+    """
+    app = Starlette(routes=ROUTES, exception_handlers={HTTPException: refusal})
+    app.state.site = Site(
+        desk,
+        Sessions(tokens, cookie, hosts),
+        guideline,
+        jinja2.Environment(
+            loader=jinja2.FileSystemLoader(_HERE),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        ),
+    )
+    return Guard(app, hosts)
+
+
+def _site(request: Request) -> Site:
+    site: Site = request.app.state.site
+    return site
+
+
+def _reading(work: Callable[[Request, Site, Session], Response]) -> Handler:
+    """Let a handler answer those who are in; it may take its time."""
+
+    async def handler(request: Request) -> Response:
+        site = _site(request)
+        session = site.sessions.of_reader(request)
+        return await run_in_threadpool(work, request, site, session)
+
+    return handler
+
+
+def _writing(work: Callable[[Site, Session, dict[str, Any]], dict[str, Any]]) -> Handler:
+    """Let a handler take what our own page sends."""
+
+    async def handler(request: Request) -> Response:
+        site = _site(request)
+        session = site.sessions.of_writer(request)
+        try:
+            body = json.loads(await small_body(request))
+        except (ValueError, RecursionError) as error:
+            raise HTTPException(422, "The body must be JSON.") from error
+        if not isinstance(body, dict):
+            raise HTTPException(422, "The body must be an object.")
+        try:
+            return JSONResponse(await run_in_threadpool(work, site, session, body))
+        except Conflict as error:
+            first = {"reviewer": error.first.reviewer, "answer": error.first.answer}
+            return JSONResponse({"error": f"Already judged: {error}.", "first": first}, 409)
+        except Locked as error:
+            raise HTTPException(
+                503,
+                f"The log was locked for {PATIENCE:g} s. The page tries again.",
+                {"Retry-After": "1"},
+            ) from error
+
+    return handler
+
+
+# ---- reading
+
+
+async def page(request: Request) -> Response:
+    """Return the page; with the token of a link, let its person in first."""
+    site = _site(request)
+    token = request.query_params.get("token")
+    if token is not None:
+        return _welcome(site, token)
+    try:
+        session = site.sessions.of(request)
+    except HTTPException as error:
+        return _html(site, "closed.html", 401, message=error.detail)
+    run, desk = site.desk.rows.run, site.desk
+    return _html(
+        site,
+        "page.html",
+        mode=desk.mode,
+        reviewer=visible(session.reviewer, 60),
+        csrf=session.csrf,
+        title=visible(run.source.name, 80),
+        question=visible(run.settings["label"], 80),
+        positive=visible(run.positive, 80),
+        negative=visible(run.negative, 80),
+        guideline=visible(site.guideline, 20_000),
+        subgroups=_subgroups(desk) if desk.mode == "review" else [],
+    )
+
+
+def _welcome(site: Site, token: str) -> Response:
+    """Let somebody in; the page is then loaded by our own page, which brings the cookie along."""
+    value = site.sessions.let_in(token)
+    if value is None:
+        return _html(
+            site,
+            "closed.html",
+            403,
+            message="This link was used already, or is none. Start the command again for a new "
+            "one; a browser that is in stays in.",
+        )
+    answer = _html(site, "welcome.html")
+    answer.set_cookie(site.sessions.cookie, value, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+def _html(site: Site, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+    return HTMLResponse(site.templates.get_template(name).render(**values), status)
+
+
+def _subgroups(desk: Desk) -> list[tuple[int, str, str]]:
+    """Return column, value and text of the groups that can be chosen."""
+    names = {desk.rows.column_name(column): column for column in desk.rows.shown}
+    return [
+        (names[part.column], part.value, f"{visible(part.column, 40)}: {visible(part.value, 40)}")
+        for part in desk.rows.run.subgroups
+        if part.column in names
+    ]
+
+
+async def static(request: Request) -> Response:
+    """Return the style or the program of the page."""
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        raise HTTPException(404, "There is no such file.")
+    return Response((_HERE / name).read_bytes(), media_type=_STATIC[name])
+
+
+async def icon(_: Request) -> Response:
+    """Return no icon, so that browsers do not take its absence for an error."""
+    return Response(status_code=204)
+
+
+def card(request: Request, site: Site, session: Session) -> Response:
+    """Return one card."""
+    row = _row(site.desk, _path_number(request, "row"))
+    return JSONResponse(site.desk.card(session.reviewer, row))
+
+
+def find(request: Request, site: Site, _: Session) -> Response:
+    """Return the number of the row that has a name."""
+    row = site.desk.rows.find(request.query_params.get("name", "")[:500])
+    if row is None or not site.desk.may_show(row):
+        raise HTTPException(404, "There is no such row.")
+    return JSONResponse({"row": row + 1})
+
+
+def progress(_: Request, site: Site, session: Session) -> Response:
+    """Return how far the work is."""
+    return JSONResponse(site.desk.progress(session.reviewer))
+
+
+def image(request: Request, site: Site, _: Session) -> Response:
+    """Return the image that a cell names."""
+    row = _row(site.desk, _path_number(request, "row"))
+    path = site.desk.rows.image(row, _path_number(request, "column"))
+    if path is None:
+        raise HTTPException(404, "There is no such image.")
+    return Response(path.read_bytes(), media_type=IMAGES[path.suffix.lower()])
+
+
+# ---- writing
+
+
+def next_cards(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the next cards; their rows are kept for this person for a while."""
+    held = _field(body, "held", list, [])
+    if len(held) > _MAX_HELD or not all(isinstance(row, int) for row in held):
+        raise HTTPException(422, f"held must be at most {_MAX_HELD} row numbers.")
+    count = _number(body, "count", 1, _MAX_CARDS, 5)
+    cards = site.desk.next_cards(
+        session.reviewer, _filter(site.desk, body), [row - 1 for row in held], int(count)
+    )
+    return {"cards": cards, "progress": site.desk.progress(session.reviewer)}
+
+
+def decide(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
+    """Write an answer down; when this returns, it is on disk."""
+    desk = site.desk
+    answer, allowed = _field(body, "answer", str), ANSWERS[desk.mode]
+    if answer not in allowed:
+        raise HTTPException(422, f"answer must be one of {', '.join(allowed)}.")
+    note = _field(body, "note", str, "")
+    if len(note) > _MAX_NOTE or not _is_text(note):
+        raise HTTPException(422, f"note must be a text of at most {_MAX_NOTE} signs.")
+    row = _row(desk, _field(body, "row", int))
+    seconds = _number(body, "seconds", 0.0, float("inf"), 0.0)
+    desk.decide(
+        _uid(body), session.reviewer, row, answer, seconds=min(seconds, _MAX_SECONDS), note=note
+    )
+    return {"progress": desk.progress(session.reviewer)}
+
+
+def undo(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
+    """Take the last answer back, and return its card."""
+    desk = site.desk
+    try:
+        row = desk.undo(_uid(body), session.reviewer)
+    except KeyError as error:
+        raise HTTPException(409, "That was taken back already.") from error
+    if row is None:
+        raise HTTPException(404, "There is nothing to take back.")
+    return {
+        "card": desk.card(session.reviewer, row),
+        "progress": desk.progress(session.reviewer),
+    }
+
+
+def _row(desk: Desk, number: int) -> int:
+    row = number - 1
+    if not desk.may_show(row):
+        raise HTTPException(404, "There is no such row.")
+    return row
+
+
+def _field(body: dict[str, Any], name: str, kind: type, default: Any = None) -> Any:
+    value = body.get(name, default)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise HTTPException(422, f"{name} must be a value of type {kind.__name__}.")
+    return value
+
+
+def _number(body: dict[str, Any], name: str, low: float, high: float, default: float) -> float:
+    value = body.get(name, default)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+        raise HTTPException(422, f"{name} must be a number from {low:g} to {high:g}.")
+    return value
+
+
+def _uid(body: dict[str, Any]) -> str:
+    uid = _field(body, "uid", str)
+    if not _UID.fullmatch(uid):
+        raise HTTPException(422, "uid must be 8 to 64 hexadecimal digits.")
+    return str(uid)
+
+
+def _is_text(value: str) -> bool:
+    """Return whether a text can be written down: half of a pair of signs cannot."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
+def _path_number(request: Request, name: str) -> int:
+    text = request.path_params[name]
+    if not re.fullmatch("[0-9]{1,15}", text):
+        raise HTTPException(404, "There is no such row.")
+    return int(text)
+
+
+def _filter(desk: Desk, body: dict[str, Any]) -> Filter:
+    show = _field(body, "show", str, "open")
+    if show not in SHOWN:
+        raise HTTPException(422, f"show must be one of {', '.join(SHOWN)}.")
+    if desk.mode == "audit":
+        # Which rows pass a filter would tell what is hidden.
+        if body.keys() & {"label", "least", "most", "column", "value"}:
+            raise HTTPException(422, "An audit has no filters.")
+        return Filter(show)
+    label = _field(body, "label", str, "")
+    if label not in ("", "positive", "negative"):
+        raise HTTPException(422, "label must be positive, negative or empty.")
+    column, value = None, None
+    if body.get("column") is not None:
+        column, value = _field(body, "column", int), _field(body, "value", str)
+        if column not in desk.rows.shown:
+            raise HTTPException(422, "column must be one that is shown.")
+    return Filter(
+        show,
+        {"positive": True, "negative": False}.get(label),
+        _number(body, "least", 0.0, 1.0, 0.0),
+        _number(body, "most", 0.0, 1.0, 1.0),
+        column,
+        value,
+    )
+
+
+ROUTES = [
+    Route("/", page),
+    Route("/favicon.ico", icon),
+    Route("/static/{name}", static),
+    Route("/image/{row}/{column}", _reading(image)),
+    Route("/api/card/{row}", _reading(card)),
+    Route("/api/find", _reading(find)),
+    Route("/api/progress", _reading(progress)),
+    Route("/api/next", _writing(next_cards), methods=["POST"]),
+    Route("/api/decide", _writing(decide), methods=["POST"]),
+    Route("/api/undo", _writing(undo), methods=["POST"]),
+]

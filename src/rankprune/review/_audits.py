@@ -1,0 +1,99 @@
+"""The audit of a run: its sample, drawn once, and what follows from what people said of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankprune import audit
+from rankprune._audit_record import AuditRecord
+from rankprune._label_check import SCORES, LabelCheck, file_sha256
+from rankprune.check import judge_on_audit
+from rankprune.exceptions import TableError
+from rankprune.review._decisions import DISAGREEMENT, outcomes
+from rankprune.review._store import FILE, Draw, Store
+
+
+def current_draw(run: LabelCheck, store: Store) -> Draw:
+    """Return the sample of the audit of this run."""
+    found = store.last_draw()
+    if found is None or found.input != run.source.sha256:
+        raise TableError(
+            "No sample was drawn from this table yet. Draw one with: rankprune audit RUN --n 200"
+        )
+    return found
+
+
+def draw_sample(
+    run: LabelCheck, store: Store, n: int, *, seed: int | None, again: bool = False
+) -> Draw:
+    """Draw the sample of an audit, once: a new one only when asked for."""
+    known = store.last_draw()
+    if known is not None and known.input == run.source.sha256 and not again:
+        if len(known.rows) != n:
+            raise TableError(
+                f"--n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: "
+                "it is fixed before anything is judged. Draw a new one with --force; what was "
+                "judged in the old one stays in the log, but no longer counts."
+            )
+        return known
+    scores = run.scores
+    sample = audit.draw(scores.is_positive, scores.suspect, n, pos_label=True, random_state=seed)
+    rows = zip(
+        scores.rows[sample.rows].tolist(),
+        sample.is_positive.tolist(),
+        sample.suspect.tolist(),
+        strict=True,
+    )
+    return store.keep_draw(
+        Draw(
+            None,
+            str(run.source.sha256),
+            sample.sizes,
+            run.positive,
+            run.negative,
+            tuple(rows),
+            datetime.now(UTC).isoformat(timespec="milliseconds"),
+        )
+    )
+
+
+def audit_record(
+    folder: Path, table: Any = None, *, model: Any = None, n_jobs: int | None = None
+) -> AuditRecord:
+    """Return what the audit of a run tells about its labels.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    table, model, n_jobs
+        As in `rankprune.check.judge_on_audit`, for the comparison of before and after.
+    """
+    run = LabelCheck.load(folder)
+    with Store(folder / FILE, must_exist=True) as store:
+        draw = current_draw(run, store)
+        found = outcomes(store.decisions("audit", draw.id))
+    rows, is_positive, suspect = (np.asarray(part) for part in zip(*draw.rows, strict=True))
+    sample = audit.AuditSample(rows, is_positive, suspect, draw.sizes, True, False)
+    said = {"positive": True, "negative": False}
+    answers = [said.get(found[row].status) if row in found else None for row in rows.tolist()]
+    n_unjudged = sum(row not in found for row in rows.tolist())
+    before_after, notes = None, []
+    if not n_unjudged:
+        try:
+            before_after = judge_on_audit(run, sample, answers, table, model=model, n_jobs=n_jobs)
+        except (TableError, OSError) as error:
+            notes.append(f"Before and after could not be judged. {error}")
+    return AuditRecord(
+        audit.estimate(sample, answers),
+        n_unjudged=n_unjudged,
+        n_disagreements=sum(one.status == DISAGREEMENT for one in found.values()),
+        reviewers=tuple(sorted({one.reviewer for o in found.values() for one in o.decisions})),
+        before_after=before_after,
+        notes=tuple(notes),
+        scores_sha256=file_sha256(folder / SCORES),
+    )

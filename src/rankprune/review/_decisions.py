@@ -1,0 +1,161 @@
+"""What people said of rows, and what follows from it: settled, unsure, or in disagreement.
+
+Decisions are only ever added. One that takes another back names it; the rest stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+Mode = Literal["review", "audit"]
+Answer = Literal["keep", "flip", "positive", "negative", "unsure"]
+Status = Literal["keep", "flip", "positive", "negative", "unsure", "disagreement"]
+
+UNSURE, UNDO, DISAGREEMENT = "unsure", "undo", "disagreement"
+# What may be answered: in a review about the given label, in an audit about the right one.
+ANSWERS: dict[str, tuple[str, ...]] = {
+    "review": ("keep", "flip", UNSURE),
+    "audit": ("positive", "negative", UNSURE),
+}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What one person said of one row, once.
+
+    Attributes
+    ----------
+    uid : str
+        Its own name, given by the page, so that a message that arrives twice counts once.
+    row : int
+        Position in the table, from 0.
+    row_hash : str
+        Of the row's cells but the label, so that a changed row is noticed.
+    mode : {"review", "audit"}
+    draw : int or None
+        The audit's sample that the row belongs to.
+    reviewer : str
+    answer : str
+        One of `ANSWERS`, or ``undo``.
+    label : str or None
+        The given label that was shown; None where it was hidden.
+    score : float or None
+        The probability of the positive label that was shown; None where it was hidden.
+    seconds : float
+        Time spent on the row.
+    note : str
+    time : str
+        In UTC, as ISO 8601.
+    settles : bool
+        Whether it settles a disagreement of others.
+    undo_of : str or None
+        The decision that it takes back.
+    """
+
+    uid: str
+    row: int
+    row_hash: str
+    mode: Mode
+    draw: int | None
+    reviewer: str
+    answer: str
+    label: str | None
+    score: float | None
+    seconds: float
+    note: str
+    time: str
+    settles: bool = False
+    undo_of: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a row stands after all that was said of it.
+
+    Attributes
+    ----------
+    status : str
+        The answer that settles it, ``unsure``, or ``disagreement``.
+    decisions : tuple of Decision
+        Those that stand, in the order in which they were made.
+    """
+
+    status: Status
+    decisions: tuple[Decision, ...]
+
+    def by(self, reviewer: str) -> Decision | None:
+        """Return what this person said of the row last, if anything."""
+        own = [one for one in self.decisions if one.reviewer == reviewer]
+        return own[-1] if own else None
+
+
+def standing(decisions: Iterable[Decision]) -> list[Decision]:
+    """Return the decisions that nobody took back."""
+    made = list(decisions)
+    undone = {one.undo_of for one in made}
+    return [one for one in made if one.answer != UNDO and one.uid not in undone]
+
+
+def outcomes(decisions: Iterable[Decision]) -> dict[int, Outcome]:
+    """Return where each row stands of which something was said."""
+    by_row: dict[int, list[Decision]] = {}
+    for one in standing(decisions):
+        by_row.setdefault(one.row, []).append(one)
+    return {row: Outcome(_status(made), tuple(made)) for row, made in by_row.items()}
+
+
+def _status(made: Sequence[Decision]) -> Status:
+    settling = [one for one in made if one.settles and one.answer != UNSURE]
+    clear = settling[-1:] or [one for one in made if one.answer != UNSURE]
+    # The same answer to another given label means another label.
+    said = {(one.answer, one.label) for one in clear}
+    if not said:
+        return "unsure"
+    return clear[-1].answer if len(said) == 1 else "disagreement"  # type: ignore[return-value]  # a clear one
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two people agree beyond chance, on rows that both judged.
+
+    Attributes
+    ----------
+    reviewers : tuple of 2 str
+    n_rows : int
+    share : float
+        Of these rows with the same answer.
+    kappa : float or None
+        Cohen's; None where both gave one and the same answer throughout.
+    """
+
+    reviewers: tuple[str, str]
+    n_rows: int
+    share: float
+    kappa: float | None
+
+
+def agreements(found: Iterable[Outcome]) -> list[Agreement]:
+    """Return the agreement of each pair of people who judged some rows both."""
+    pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for outcome in found:
+        own = {one.reviewer: one.answer for one in outcome.decisions if not one.settles}
+        for a, b in combinations(sorted(own), 2):
+            pairs.setdefault((a, b), []).append((own[a], own[b]))
+    return [_agreement(names, answers) for names, answers in sorted(pairs.items())]
+
+
+def _agreement(names: tuple[str, str], answers: Sequence[tuple[str, str]]) -> Agreement:
+    kinds = sorted({answer for pair in answers for answer in pair})
+    table = np.zeros((len(kinds), len(kinds)))
+    for a, b in answers:
+        table[kinds.index(a), kinds.index(b)] += 1
+    table /= len(answers)
+    same = float(np.trace(table))
+    chance = float(table.sum(axis=0) @ table.sum(axis=1))
+    kappa = None if chance > 1 - 1e-12 else (same - chance) / (1 - chance)
+    return Agreement(names, len(answers), same, kappa)

@@ -1,0 +1,304 @@
+"""Who judges which row next, what became of it, and how far the work is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any, Literal
+
+import numpy as np
+
+from rankprune._visible import visible
+from rankprune.review._cards import Rows
+from rankprune.review._decisions import (
+    DISAGREEMENT,
+    UNSURE,
+    Decision,
+    Mode,
+    Outcome,
+    agreements,
+    outcomes,
+    standing,
+)
+from rankprune.review._store import Store
+
+Show = Literal["open", "unsure", "disagreement", "decided"]
+SHOWN: tuple[str, ...] = ("open", UNSURE, DISAGREEMENT, "decided")
+
+# How long a row is kept for the person it was shown to, in seconds.
+_LEASE = 600.0
+# Decisions that recent flips, and the pace, are counted over.
+_RECENT, _PACE = 25, 50
+# Below this share of recent flips the suspects are said to run out.
+_FEW_FLIPS = 0.2
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which rows to show.
+
+    Attributes
+    ----------
+    show : {"open", "unsure", "disagreement", "decided"}
+    positive : bool or None
+        Of this given label.
+    least, most : float
+        Between these in how sure the model is that the label is wrong.
+    column, value : int and str, or None
+        Of this subgroup.
+    """
+
+    show: Show = "open"
+    positive: bool | None = None
+    least: float = 0.0
+    most: float = 1.0
+    column: int | None = None
+    value: str | None = None
+
+
+class Desk:
+    """Rows to be judged, the people who do it, and the log of what they said.
+
+    Parameters
+    ----------
+    rows : Rows
+    store : Store
+    mode : {"review", "audit"}
+    queue : sequence of int
+        The rows to be judged, in this order.
+    draw : int or None
+        The audit's sample.
+    overlap : float
+        Share of the rows that two people judge, each without seeing the other's answer.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        store: Store,
+        mode: Mode,
+        queue: Sequence[int],
+        *,
+        draw: int | None = None,
+        overlap: float = 0.0,
+    ) -> None:
+        self.rows, self.store, self.mode, self.draw = rows, store, mode, draw
+        self.queue = list(queue)
+        self._known = set(self.queue)
+        n_twice = round(overlap * len(self.queue))
+        # Spread evenly over the ranking, and the same after every start.
+        self._twice = {self.queue[i * len(self.queue) // n_twice] for i in range(n_twice)}
+        self._leases: dict[int, tuple[str, float]] = {}
+        self._lock = threading.Lock()
+        self._version = -1
+        self._outcomes: dict[int, Outcome] = {}
+        self._made: list[Decision] = []
+        self._uids: set[str] = set()
+        rows.read(self.queue)
+        self._refresh()
+
+    # ---- what the page asks for
+
+    def next_cards(
+        self, reviewer: str, wanted: Filter, besides: Sequence[int], count: int
+    ) -> list[dict[str, Any]]:
+        """Return the next rows to judge, kept for this person for a while."""
+        self._refresh()
+        held, now = set(besides), time.monotonic()
+        found = []
+        with self._lock:
+            for row in self._matching(reviewer, wanted):
+                holder, until = self._leases.get(row, ("", 0.0))
+                is_taken = holder not in ("", reviewer) and until > now
+                if row in held or (is_taken and wanted.show == "open"):
+                    continue
+                self._leases[row] = (reviewer, now + _LEASE)
+                found.append(row)
+                if len(found) == count:
+                    break
+        return [self.card(reviewer, row) for row in found]
+
+    def may_show(self, row: int) -> bool:
+        """Return whether a row may be shown: in an audit only those of the sample."""
+        if self.mode == "audit":
+            return row in self._known
+        return self.rows.place(row) is not None
+
+    def card(self, reviewer: str, row: int) -> dict[str, Any]:
+        """Return what is shown of a row."""
+        outcome = self._outcomes.get(row)
+        own = None if outcome is None else outcome.by(reviewer)
+        card: dict[str, Any] = {
+            "row": row + 1,
+            "name": self.rows.name(row),
+            "fields": [asdict(field) for field in self.rows.fields(row)],
+            "more": self.rows.n_more,
+            "mine": None if own is None else {"answer": own.answer, "note": own.note},
+            "disagreement": outcome is not None and outcome.status == DISAGREEMENT,
+            "said": [],
+        }
+        if outcome is not None and outcome.status in (DISAGREEMENT, UNSURE):
+            card["said"] = [
+                {
+                    "reviewer": visible(one.reviewer, 60),
+                    "answer": one.answer,
+                    "note": visible(one.note, 2000),
+                }
+                for one in outcome.decisions
+                if one.reviewer != reviewer
+            ]
+        if self.mode == "review":
+            card |= self.rows.opinion(row)
+        return card
+
+    def decide(
+        self, uid: str, reviewer: str, row: int, answer: str, *, seconds: float, note: str
+    ) -> None:
+        """Write down an answer.
+
+        Raises `Conflict` where somebody else was first, `Locked` where the log cannot be written.
+        """
+        self._refresh()
+        outcome = self._outcomes.get(row)
+        own = None if outcome is None else outcome.by(reviewer)
+        settles = outcome is not None and (
+            outcome.status == DISAGREEMENT or (own is not None and own.settles)
+        )
+        blind = self.mode == "audit"
+        place = self.rows.place(row)
+        self.store.add(
+            Decision(
+                uid,
+                row,
+                self.rows.hash(row),
+                self.mode,
+                self.draw,
+                reviewer,
+                answer,
+                None if blind else self.rows.label(row),
+                None if blind else float(self.rows.run.scores.probability[place]),
+                seconds,
+                note,
+                _now(),
+                settles,
+            ),
+            self._needed(row),
+        )
+        self._reread(row)
+
+    def undo(self, uid: str, reviewer: str) -> int | None:
+        """Take back what this person said last, and return the row; None where there is nothing."""
+        self._refresh()
+        own = [one for one in standing(self._made) if one.reviewer == reviewer]
+        if not own:
+            return None
+        last = own[-1]
+        self.store.undo(uid, last.uid, reviewer, 0.0, _now())
+        self._reread(last.row)
+        return last.row
+
+    def progress(self, reviewer: str) -> dict[str, Any]:
+        """Return how far the work is, for this person."""
+        self._refresh()
+        left = sum(1 for _ in self._matching(reviewer, Filter()))
+        stand = standing(self._made)
+        pace = [one.seconds for one in stand if one.reviewer == reviewer][-_PACE:]
+        found: dict[str, Any] = {
+            "total": len(self.queue),
+            "done": len(self.queue) - left,
+            "left": left,
+            "minutes_left": round(left * median(pace) / 60, 1) if len(pace) >= 5 else None,
+            "unsure": self._count(UNSURE),
+            "disagreements": self._count(DISAGREEMENT),
+            "agreement": [asdict(one) for one in agreements(self._outcomes.values())],
+        }
+        if self.mode == "review":
+            # In an audit this would tell how many labels are wrong.
+            recent = [one.answer for one in stand if one.answer != UNSURE][-_RECENT:]
+            n_flips = recent.count("flip")
+            found["recent"] = {
+                "n": len(recent),
+                "flips": n_flips,
+                "running_out": len(recent) == _RECENT and n_flips < _FEW_FLIPS * _RECENT,
+            }
+        return found
+
+    def summary(self) -> dict[str, int]:
+        """Return how many rows there are, how many were judged, and with what outcome."""
+        self._refresh()
+        found = Counter[str](outcome.status for outcome in self._outcomes.values())
+        return {"rows": len(self.queue), "judged": len(self._outcomes), **found}
+
+    # ---- how it is found
+
+    def _matching(self, reviewer: str, wanted: Filter) -> Iterator[int]:
+        for row in self.queue:
+            if self._is_shown(reviewer, row, wanted.show) and self._passes(row, wanted):
+                yield row
+
+    def _is_shown(self, reviewer: str, row: int, show: Show) -> bool:
+        outcome = self._outcomes.get(row)
+        if outcome is None:
+            return show == "open"
+        if show == "open":
+            judges = {one.reviewer for one in outcome.decisions}
+            return reviewer not in judges and len(judges) < self._needed(row)
+        if show == "decided":
+            return outcome.status not in (UNSURE, DISAGREEMENT)
+        return outcome.status == show
+
+    def _passes(self, row: int, wanted: Filter) -> bool:
+        if wanted.column is not None and self.rows.cell(row, wanted.column) != wanted.value:
+            return False
+        if wanted == Filter(wanted.show):
+            return True
+        scores, place = self.rows.run.scores, self.rows.place(row)
+        is_positive, probability = bool(scores.is_positive[place]), scores.probability[place]
+        doubt = 1 - probability if is_positive else probability
+        of_label = wanted.positive is None or wanted.positive == is_positive
+        return bool(of_label and wanted.least <= doubt <= wanted.most)
+
+    def _needed(self, row: int) -> int:
+        return 2 if row in self._twice else 1
+
+    def _count(self, status: str) -> int:
+        return sum(outcome.status == status for outcome in self._outcomes.values())
+
+    def _refresh(self) -> None:
+        """Read the log again where another process has written to it."""
+        version = self.store.version()
+        if version == self._version:
+            return
+        made = self.store.decisions(self.mode, self.draw)
+        with self._lock:
+            self._version, self._made = version, made
+            self._uids = {one.uid for one in made}
+            self._outcomes = outcomes(made)
+
+    def _reread(self, row: int) -> None:
+        """Take on what was written about one row."""
+        made = self.store.of_row(self.mode, row, self.draw)
+        found = outcomes(made)
+        with self._lock:
+            new = [one for one in made if one.uid not in self._uids]
+            self._made += new
+            self._uids |= {one.uid for one in new}
+            self._leases.pop(row, None)
+            if row in found:
+                self._outcomes[row] = found[row]
+            else:
+                self._outcomes.pop(row, None)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def suspects_first(rows: Rows, limit: int) -> list[int]:
+    """Return the suspects, the most suspicious first."""
+    return [int(row) for row in np.asarray(rows.run.suspect_rows())[:limit]]

@@ -1,0 +1,177 @@
+"""A desk opened on a run directory, and served until it is interrupted."""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankprune._label_check import LabelCheck
+from rankprune.exceptions import TableError
+from rankprune.review._audits import current_draw
+from rankprune.review._cards import Rows
+from rankprune.review._decisions import Mode
+from rankprune.review._desk import Desk, suspects_first
+from rankprune.review._store import FILE, Store
+from rankprune.table_model import open_checked
+
+# The most suspects that are read when a review begins.
+TOP = 10_000
+_MAX_NAME = 60
+# Addresses that nobody but this machine can reach.
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@contextmanager
+def open_desk(
+    folder: Path,
+    mode: Mode,
+    *,
+    table: Any = None,
+    image_root: Path | None = None,
+    overlap: float = 0.0,
+    top: int = TOP,
+) -> Iterator[Desk]:
+    """Open a run directory for people to judge its rows.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    mode : {"review", "audit"}
+        Of an audit, the sample must have been drawn.
+    table : path, default=None
+        Where the checked table lies now; where it lay by default. A changed one is refused.
+    image_root : Path, default=None
+        Where images lie that cells name by their path.
+    overlap : float, default=0
+        Share of the rows that two people judge.
+    top : int
+        Suspects to judge, the most suspicious ones.
+    """
+    run = LabelCheck.load(folder)
+    if image_root is not None and not image_root.is_dir():
+        raise TableError(f"--image-root must be a folder; {image_root} is none.")
+    with open_checked(run, table) as opened, Store(folder / FILE) as store:
+        rows = Rows(run, opened, blind=mode == "audit", image_root=image_root)
+        draw = None
+        if mode == "audit":
+            kept = current_draw(run, store)
+            draw, queue = kept.id, [row for row, _, _ in kept.rows]
+        else:
+            queue = suspects_first(rows, top)
+        yield Desk(rows, store, mode, queue, draw=draw, overlap=overlap)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link that lets one person in, once."""
+
+    reviewer: str
+    url: str
+
+
+class Server:
+    """A desk served over HTTP on a port of its own.
+
+    Parameters
+    ----------
+    desk : Desk
+    reviewers : sequence of str
+        A link is made for each.
+    host : str
+        Nobody else can reach the loopback address, which is the default of the command.
+    port : int
+        0 for any that is free.
+    guideline : str
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        reviewers: Sequence[str],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        guideline: str = "",
+    ) -> None:
+        try:
+            from rankprune.review._app import make_app
+        except ImportError as error:
+            raise ImportError(
+                "The page needs starlette, uvicorn and jinja2. Install rankprune[cli]."
+            ) from error
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.socket(family, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind((host, port))
+        except OSError as error:
+            self._socket.close()
+            raise OSError(
+                f"--host and --port must be free; {host}:{port} is not: {error.strerror}. Leave "
+                "--port out for any that is free."
+            ) from error
+        port = self._socket.getsockname()[1]
+        hosts = _names(host, port)
+        tokens = {secrets.token_urlsafe(24): name for name in reviewers}
+        self.links = [
+            Link(name, f"http://{_bracketed(host)}:{port}/?token={token}")
+            for token, name in tokens.items()
+        ]
+        # A cookie belongs to a host, whatever the port: two servers must not share one.
+        self._app = make_app(desk, tokens, hosts, guideline=guideline, cookie=f"rankprune_{port}")
+
+    def run(self) -> None:
+        """Serve until interrupted."""
+        import uvicorn
+
+        config = uvicorn.Config(
+            self._app,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[self._socket])
+
+
+def checked_reviewers(names: Sequence[str]) -> list[str]:
+    """Return the names of those who judge; one's own where none is given."""
+    found = list(names)
+    if not found:
+        try:
+            found = [getpass.getuser()]
+        except (OSError, KeyError):
+            found = ["reviewer"]
+    for name in found:
+        if not name.strip() or len(name) > _MAX_NAME or not name.isprintable():
+            raise ValueError(
+                f"--reviewer must be a printable name of at most {_MAX_NAME} signs, got {name!r}."
+            )
+    if len(set(found)) < len(found):
+        raise ValueError("--reviewer must name each person once.")
+    return found
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether nobody but this machine can reach the host."""
+    return host in _LOOPBACK
+
+
+def _names(host: str, port: int) -> tuple[str, ...]:
+    """Return the names under which a server is reached."""
+    names = {host, *_LOOPBACK} if is_loopback(host) else {host}
+    return tuple(sorted(f"{_bracketed(name)}:{port}".lower() for name in names))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

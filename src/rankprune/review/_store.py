@@ -1,0 +1,361 @@
+"""The log of decisions in a run directory: SQLite, append-only, safe against being cut short."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields, replace
+from pathlib import Path
+
+from rankprune.exceptions import TableError
+from rankprune.review._decisions import UNDO, UNSURE, Decision, Mode, Outcome, outcomes
+
+FILE = "review.sqlite"
+SCHEMA = 1
+# So that a file of another program is not taken for ours.
+_APPLICATION = 0x52414E4B
+# How long to wait for somebody else's write.
+PATIENCE = 5.0
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS decisions (
+    id INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE,
+    row INTEGER NOT NULL,
+    row_hash TEXT NOT NULL,
+    mode TEXT NOT NULL CHECK (mode IN ('review', 'audit')),
+    draw INTEGER,
+    reviewer TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    label TEXT,
+    score REAL,
+    seconds REAL NOT NULL,
+    note TEXT NOT NULL,
+    time TEXT NOT NULL,
+    settles INTEGER NOT NULL,
+    undo_of TEXT
+);
+CREATE INDEX IF NOT EXISTS decisions_of_row ON decisions (mode, row);
+CREATE TABLE IF NOT EXISTS draws (
+    id INTEGER PRIMARY KEY,
+    time TEXT NOT NULL,
+    input TEXT NOT NULL,
+    sizes TEXT NOT NULL,
+    positive TEXT NOT NULL,
+    negative TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS drawn (
+    draw INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    is_positive INTEGER NOT NULL,
+    suspect INTEGER NOT NULL,
+    PRIMARY KEY (draw, place)
+);
+"""
+_GUARDS = "".join(
+    f"CREATE TRIGGER IF NOT EXISTS {table}_{verb} BEFORE {verb} ON {table} "
+    f"BEGIN SELECT raise(ABORT, '{table} are only ever added'); END;"
+    for table in ("decisions", "draws", "drawn")
+    for verb in ("update", "delete")
+)
+# What turns a file of each older schema into one of the next.
+_MIGRATIONS: dict[int, str] = {}
+
+_COLUMNS = tuple(field.name for field in fields(Decision))
+_INSERT = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_OF_ROW = "WHERE mode = ? AND row = ? AND draw IS ? ORDER BY id"
+
+
+class Locked(Exception):
+    """Somebody else held the log for longer than `PATIENCE`."""
+
+
+class Conflict(Exception):
+    """Somebody else was first; nothing was written."""
+
+    def __init__(self, first: Decision) -> None:
+        super().__init__(f"{first.reviewer} answered {first.answer}")
+        self.first = first
+
+
+@dataclass(frozen=True)
+class Draw:
+    """An audit's sample as it was drawn.
+
+    Attributes
+    ----------
+    id : int or None
+        None before it is kept.
+    input : str
+        SHA-256 of the table that it was drawn from.
+    sizes : tuple of int
+        Of the strata.
+    positive, negative : str
+        The two labels.
+    rows : tuple of (row, is_positive, suspect)
+        In the order in which they are judged.
+    time : str
+    """
+
+    id: int | None
+    input: str
+    sizes: tuple[int, ...]
+    positive: str
+    negative: str
+    rows: tuple[tuple[int, bool, bool], ...]
+    time: str
+
+
+class Store:
+    """The open log; its methods may be called from any thread.
+
+    A decision that `add` returned from is on disk, whatever happens afterwards.
+    """
+
+    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
+        if must_exist and not path.is_file():
+            raise TableError(
+                f"{path} does not exist: nobody has reviewed anything yet. Begin with: rankprune "
+                f"review {path.parent}"
+            )
+        self.path = path
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(
+            path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            raise TableError(f"{path} is not a log of decisions: {error}.") from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        (schema,) = run("PRAGMA user_version").fetchone()
+        (application,) = run("PRAGMA application_id").fetchone()
+        is_new = not run("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        if not is_new and application != _APPLICATION:
+            raise TableError(f"{self.path} belongs to another program. Move it away.")
+        if schema > SCHEMA:
+            raise TableError(
+                f"{self.path} has schema {schema}, and this version reads {SCHEMA}. Use the "
+                "version that wrote it, or a newer one."
+            )
+        run("PRAGMA journal_mode = WAL")
+        # Every commit reaches the disk before it is acknowledged.
+        run("PRAGMA synchronous = FULL")
+        if is_new:
+            self._script(_TABLES + _GUARDS, SCHEMA)
+        elif schema < SCHEMA:
+            self._migrate(schema)
+
+    def _migrate(self, schema: int) -> None:
+        """Bring an older file up to date, after a copy of it was kept."""
+        backup = self.path.with_name(f"{self.path.name}.schema{schema}.bak")
+        with sqlite3.connect(backup) as copy:
+            self._connection.backup(copy)
+        copy.close()
+        for version in range(schema, SCHEMA):
+            self._script(_MIGRATIONS[version], version + 1)
+
+    def _script(self, script: str, schema: int) -> None:
+        """Run statements all or none, and note the schema that they lead to."""
+        self._connection.executescript(
+            f"BEGIN IMMEDIATE; {script} PRAGMA user_version = {schema}; "
+            f"PRAGMA application_id = {_APPLICATION}; COMMIT;"
+        )
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Hold the log for one transaction."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError) and _is_busy(error):
+                    raise Locked from error
+                raise
+
+    def add(self, decision: Decision, n_needed: int = 1) -> Decision:
+        """Write a decision, and return it as it is kept.
+
+        One that arrived before is not written again. An earlier answer of the same person for the
+        row is taken back by the new one.
+
+        Parameters
+        ----------
+        decision : Decision
+        n_needed : int, default=1
+            People who may give a clear answer for the row.
+
+        Raises
+        ------
+        Conflict
+            Where that many others have done so, or the disagreement to settle is gone.
+        Locked
+        """
+        with self._writing() as connection:
+            known = self._read("WHERE uid = ?", (decision.uid,))
+            if known:
+                return known[0]
+            made = self._read(_OF_ROW, (decision.mode, decision.row, decision.draw))
+            found = outcomes(made).get(decision.row)
+            _refuse_conflict(decision, found, n_needed)
+            own = None if found is None else _own(found, decision)
+            if own is not None:
+                undone = replace(
+                    decision, uid=f"{decision.uid}/undo", answer=UNDO, undo_of=own.uid, note=""
+                )
+                connection.execute(_INSERT, astuple(undone))
+            connection.execute(_INSERT, astuple(decision))
+        return decision
+
+    def undo(self, uid: str, undo_of: str, reviewer: str, seconds: float, time: str) -> Decision:
+        """Take a decision back that this person made, and return what was written.
+
+        Raises KeyError where there is none, or it was taken back already.
+        """
+        with self._writing() as connection:
+            known = self._read("WHERE uid = ?", (uid,))
+            if known:
+                return known[0]
+            made = self._read("WHERE uid = ? OR undo_of = ?", (undo_of, undo_of))
+            if len(made) != 1 or made[0].reviewer != reviewer or made[0].answer == UNDO:
+                raise KeyError(undo_of)
+            (target,) = made
+            undone = replace(
+                target, uid=uid, answer=UNDO, undo_of=undo_of, note="", seconds=seconds, time=time
+            )
+            connection.execute(_INSERT, astuple(undone))
+        return undone
+
+    def decisions(self, mode: Mode, draw: int | None = None) -> list[Decision]:
+        """Return all that was said in a mode, of an audit in one of its draws, oldest first."""
+        with self._lock:
+            if mode == "review":
+                return self._read("WHERE mode = 'review' ORDER BY id")
+            return self._read("WHERE mode = 'audit' AND draw = ? ORDER BY id", (draw,))
+
+    def of_row(self, mode: Mode, row: int, draw: int | None = None) -> list[Decision]:
+        """Return all that was said of one row, oldest first."""
+        with self._lock:
+            return self._read(_OF_ROW, (mode, row, draw))
+
+    def version(self) -> int:
+        """Return a number that changes when another process writes."""
+        with self._lock:
+            (number,) = self._connection.execute("PRAGMA data_version").fetchone()
+        return int(number)
+
+    def is_whole(self) -> bool:
+        """Return whether SQLite finds nothing wrong with the file."""
+        with self._lock:
+            found = self._connection.execute("PRAGMA integrity_check").fetchall()
+        return bool(found == [("ok",)])
+
+    def keep_draw(self, draw: Draw) -> Draw:
+        """Write an audit's sample, and return it with its number."""
+        with self._writing() as connection:
+            cursor = connection.execute(
+                "INSERT INTO draws (time, input, sizes, positive, negative) VALUES (?, ?, ?, ?, ?)",
+                (draw.time, draw.input, _joined(draw.sizes), draw.positive, draw.negative),
+            )
+            number = int(cursor.lastrowid or 0)
+            connection.executemany(
+                "INSERT INTO drawn VALUES (?, ?, ?, ?, ?)",
+                [(number, place, *row) for place, row in enumerate(draw.rows)],
+            )
+        return replace(draw, id=number)
+
+    def last_draw(self) -> Draw | None:
+        """Return the latest sample, if there is one."""
+        with self._lock:
+            run = self._connection.execute
+            found = run(
+                "SELECT id, input, sizes, positive, negative, time FROM draws ORDER BY id DESC"
+            ).fetchone()
+            if found is None:
+                return None
+            number, source, sizes, positive, negative, time = found
+            rows = run(
+                "SELECT row, is_positive, suspect FROM drawn WHERE draw = ? ORDER BY place",
+                (number,),
+            ).fetchall()
+        return Draw(
+            number,
+            source,
+            tuple(int(size) for size in sizes.split()),
+            positive,
+            negative,
+            tuple((row, bool(is_positive), bool(suspect)) for row, is_positive, suspect in rows),
+            time,
+        )
+
+    def merge(self, path: Path) -> tuple[int, int]:
+        """Add the reviews in another log; return how many were new, and how many were known."""
+        with Store(path, must_exist=True) as other:
+            theirs = other.decisions("review")
+        with self._writing() as connection:
+            known = {uid for (uid,) in connection.execute("SELECT uid FROM decisions")}
+            new = [one for one in theirs if one.uid not in known]
+            connection.executemany(_INSERT, [astuple(one) for one in new])
+        return len(new), len(theirs) - len(new)
+
+    def _read(self, tail: str, values: tuple[object, ...] = ()) -> list[Decision]:
+        found = self._connection.execute(
+            f"SELECT {', '.join(_COLUMNS)} FROM decisions {tail}", values
+        ).fetchall()
+        made = [Decision(*row) for row in found]
+        return [replace(one, settles=bool(one.settles)) for one in made]
+
+
+def _refuse_conflict(decision: Decision, found: Outcome | None, n_needed: int) -> None:
+    if found is None:
+        return
+    others = [
+        one for one in found.decisions if one.reviewer != decision.reviewer and one.answer != UNSURE
+    ]
+    if decision.settles:
+        settled = [one for one in found.decisions if one.settles and one.answer != UNSURE]
+        if settled and settled[-1].reviewer != decision.reviewer:
+            raise Conflict(settled[-1])
+        return
+    if len({one.reviewer for one in others}) >= n_needed:
+        raise Conflict(others[0])
+
+
+def _own(found: Outcome, decision: Decision) -> Decision | None:
+    own = [
+        one
+        for one in found.decisions
+        if one.reviewer == decision.reviewer and one.settles == decision.settles
+    ]
+    return own[-1] if own else None
+
+
+def _joined(numbers: tuple[int, ...]) -> str:
+    return " ".join(map(str, numbers))
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return "locked" in str(error) or "busy" in str(error)

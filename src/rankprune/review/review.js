@@ -1,0 +1,373 @@
+"use strict";
+
+// One card at a time: an answer is acknowledged before the next card shows, and the next cards are
+// there already. Everything is shown as text, never as markup.
+
+const mode = document.body.dataset.mode;
+const csrf = document.querySelector('meta[name="csrf-token"]').content;
+const at = (id) => document.getElementById(id);
+
+const AHEAD = 5;
+const state = {
+  card: null, // the one that is shown
+  shownAt: 0,
+  ahead: [], // the next ones
+  before: [], // rows shown before, for going back
+  after: [], // rows gone back from
+  skipped: new Set(),
+  filter: { show: "open" },
+  busy: false,
+  fetching: null,
+};
+
+// ---- talking to the server
+
+async function ask(path, body) {
+  const options = body === undefined ? {} : {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf },
+    body: JSON.stringify(body),
+  };
+  const answer = await fetch(path, options);
+  const content = await answer.json().catch(() => ({}));
+  return { status: answer.status, content };
+}
+
+function newName() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const sleep = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+// Sends until there is an answer: what was typed is never lost to a lock or a restart.
+async function send(path, body) {
+  for (let turn = 0; ; turn += 1) {
+    try {
+      const found = await ask(path, body);
+      if (found.status !== 503) return found;
+      say("The log is locked by somebody else. Your answer is kept; trying again …");
+    } catch {
+      say("The server does not answer. Your answer is kept; trying again …");
+    }
+    await sleep(Math.min(5, 0.5 + turn / 2));
+  }
+}
+
+function fetchAhead() {
+  state.fetching ??= (async () => {
+    const held = [...state.ahead.map((card) => card.row), ...state.skipped];
+    if (state.card) held.push(state.card.row);
+    const asked = state.filter;
+    const found = await ask("/api/next", { ...asked, held, count: AHEAD }).catch(() => null);
+    state.fetching = null;
+    if (!found || asked !== state.filter) return false;
+    if (found.status !== 200) return refuse(found);
+    const known = new Set(state.ahead.map((card) => card.row));
+    const fresh = found.content.cards.filter((card) => !known.has(card.row));
+    state.ahead.push(...fresh);
+    fresh.forEach(loadImages);
+    showProgress(found.content.progress);
+    return fresh.length > 0;
+  })();
+  return state.fetching;
+}
+
+function loadImages(card) {
+  for (const field of card.fields) {
+    if (field.is_image) new Image().src = imageOf(card, field);
+  }
+}
+
+const imageOf = (card, field) => `/image/${card.row}/${field.column}`;
+
+function refuse(found) {
+  say(found.content.error || `The server answered ${found.status}. Load the page again.`);
+  return false;
+}
+
+// ---- showing
+
+function say(text, beware = true) {
+  at("status").textContent = text;
+  at("status").classList.toggle("beware", beware);
+}
+
+function show(card) {
+  state.card = card;
+  state.shownAt = performance.now();
+  at("card").hidden = !card;
+  at("done").hidden = Boolean(card);
+  for (const button of document.querySelectorAll("button[data-answer]")) {
+    button.hidden = !card;
+    const mine = Boolean(card?.mine && card.mine.answer === button.dataset.answer);
+    button.classList.toggle("mine", mine);
+    button.setAttribute("aria-pressed", String(mine));
+  }
+  at("note").value = card?.mine?.note ?? "";
+  if (!card) return;
+  const number = String(card.row);
+  at("heading").textContent = card.name === number ? `Row ${number}` : `${card.name} (row ${number})`;
+  if (mode === "review") {
+    at("given").textContent = card.label;
+    at("suggestion").textContent = card.suggestion;
+    at("suggests").hidden = card.suggestion === card.label;
+    at("reason").textContent = card.reason;
+    at("keeps").textContent = card.label;
+    at("flips").textContent = card.other;
+  }
+  showFields(card);
+  at("said").hidden = !card.said.length;
+  at("said").replaceChildren(...card.said.map(saidOf));
+  at("more").hidden = !card.more;
+  at("more").textContent = `${card.more} more columns are not shown.`;
+  at("fields").scrollTop = 0;
+}
+
+function showFields(card) {
+  const parts = [];
+  for (const field of card.fields) {
+    const name = document.createElement("dt");
+    name.textContent = field.name;
+    const value = document.createElement("dd");
+    if (field.text) value.append(field.text);
+    else if (!field.is_image) value.append("—");
+    if (field.is_image) {
+      const image = document.createElement("img");
+      image.src = imageOf(card, field);
+      image.alt = `Image of ${field.name}`;
+      value.append(image);
+    }
+    parts.push(name, value);
+  }
+  at("fields").replaceChildren(...parts);
+}
+
+function saidOf(one) {
+  const item = document.createElement("li");
+  const note = one.note ? `: ${one.note}` : "";
+  item.textContent = `${one.reviewer} says ${one.answer}${note}`;
+  return item;
+}
+
+function showProgress(found) {
+  at("bar").max = Math.max(found.total, 1);
+  at("bar").value = found.done;
+  const parts = [`${found.done} of ${found.total} judged, ${found.left} left`];
+  if (found.minutes_left !== null) {
+    const minutes = Math.ceil(found.minutes_left);
+    parts.push(`about ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
+  }
+  if (found.recent?.n) parts.push(`${found.recent.flips} of the last ${found.recent.n} flipped`);
+  if (found.recent?.running_out) parts.push("suspects are running out");
+  if (found.unsure) parts.push(`${found.unsure} unsure`);
+  if (found.disagreements) parts.push(`${found.disagreements} in disagreement`);
+  at("progress").textContent = parts.join(" · ");
+  at("agreement").hidden = !found.agreement.length;
+  at("agreement").textContent = found.agreement.map(agreementOf).join(" ");
+}
+
+function agreementOf(pair) {
+  const kappa = pair.kappa === null ? "" : `, kappa ${pair.kappa.toFixed(2)}`;
+  const rows = pair.n_rows === 1 ? "row" : "rows";
+  return `${pair.reviewers.join(" and ")} agree on ${Math.round(100 * pair.share)} % of ${pair.n_rows} ${rows}${kappa}.`;
+}
+
+async function showNext() {
+  if (!state.ahead.length) await fetchAhead();
+  if (!state.ahead.length && state.skipped.size) {
+    // Only what was skipped is left: it comes round again.
+    state.skipped.clear();
+    state.card = null;
+    await fetchAhead();
+  }
+  const next = state.ahead.shift();
+  show(next ?? null);
+  if (!next) {
+    at("done").textContent = doneText();
+    return;
+  }
+  if (state.ahead.length < AHEAD - 2) fetchAhead();
+}
+
+function doneText() {
+  if (state.filter.show !== "open" || Object.keys(state.filter).length > 1) {
+    return "There are no such rows. Choose others.";
+  }
+  return mode === "audit"
+    ? "All rows of the sample are judged. The result: rankprune audit RUN --estimate"
+    : "Nothing is left to judge. The corrected table: rankprune export RUN --reviewed -o TABLE";
+}
+
+// ---- doing
+
+// One thing at a time; a key held down does not answer for rows that nobody has seen.
+async function alone(work) {
+  if (state.busy) return;
+  state.busy = true;
+  say("");
+  const buttons = [...document.querySelectorAll(".answers button")];
+  buttons.forEach((button) => { button.disabled = true; });
+  try {
+    await work();
+  } finally {
+    state.busy = false;
+    buttons.forEach((button) => { button.disabled = false; });
+  }
+}
+
+const decide = (answer, pressed) => alone(async () => {
+  if (!state.card) return;
+  const card = state.card;
+  const found = await send("/api/decide", {
+    uid: newName(),
+    row: card.row,
+    answer,
+    seconds: (performance.now() - state.shownAt) / 1000,
+    note: at("note").value,
+  });
+  if (found.status === 409 && found.content.first) {
+    const first = found.content.first;
+    say(`${first.reviewer} was first with row ${card.row} and said ${first.answer}.`);
+  } else if (found.status !== 200) {
+    refuse(found);
+    return;
+  } else {
+    showProgress(found.content.progress);
+    say(`Saved: row ${card.row}, ${answer}.`, false);
+  }
+  stopNoting();
+  state.before.push(card.row);
+  state.skipped.delete(card.row);
+  if (state.after.length) await showRow(state.after.pop());
+  else await showNext();
+  pressed?.blur();
+});
+
+const undo = () => alone(async () => {
+  const found = await send("/api/undo", { uid: newName() });
+  if (found.status !== 200) {
+    refuse(found);
+    return;
+  }
+  if (state.card) state.ahead.unshift(state.card);
+  const row = found.content.card.row;
+  state.ahead = state.ahead.filter((card) => card.row !== row);
+  state.before = state.before.filter((earlier) => earlier !== row);
+  show(found.content.card);
+  showProgress(found.content.progress);
+  say(`Taken back: row ${row}.`, false);
+});
+
+async function showRow(row) {
+  const found = await ask(`/api/card/${row}`);
+  if (found.status !== 200) return refuse(found);
+  state.ahead = state.ahead.filter((card) => card.row !== row);
+  show(found.content);
+  return true;
+}
+
+const back = () => alone(async () => {
+  if (!state.before.length) {
+    say("This is the first row.", false);
+    return;
+  }
+  const current = state.card;
+  if (await showRow(state.before.pop()) && current) state.after.push(current.row);
+});
+
+const forward = () => alone(async () => {
+  if (!state.card) return;
+  const row = state.card.row;
+  state.before.push(row);
+  if (state.after.length) {
+    await showRow(state.after.pop());
+    return;
+  }
+  if (!state.card.mine) state.skipped.add(row);
+  await showNext();
+});
+
+async function startOver() {
+  state.ahead = [];
+  state.before = [];
+  state.after = [];
+  state.skipped.clear();
+  state.card = null;
+  state.fetching = null;
+  await showNext();
+}
+
+const choose = () => alone(async () => {
+  const filter = { show: at("show").value };
+  if (mode === "review") {
+    if (at("label").value) filter.label = at("label").value;
+    if (Number(at("least").value) > 0) filter.least = Number(at("least").value) / 100;
+    if (Number(at("most").value) < 100) filter.most = Number(at("most").value) / 100;
+    const group = at("subgroup")?.selectedOptions[0];
+    if (group?.value) {
+      filter.column = Number(group.dataset.column);
+      filter.value = group.dataset.value;
+    }
+  }
+  state.filter = filter;
+  await startOver();
+});
+
+const search = () => alone(async () => {
+  const name = at("name").value.trim();
+  if (!name) return;
+  const found = await ask(`/api/find?name=${encodeURIComponent(name)}`);
+  if (found.status !== 200) {
+    say(`There is no row ${name}.`);
+    return;
+  }
+  const current = state.card;
+  if (current?.row === found.content.row) return;
+  if (await showRow(found.content.row) && current) state.after.push(current.row);
+});
+
+// ---- listening
+
+function note() {
+  at("answers").classList.add("noting");
+  at("note").focus();
+}
+
+function stopNoting() {
+  at("answers").classList.remove("noting");
+  if (document.activeElement === at("note")) at("note").blur();
+}
+
+const KEYS = { z: undo, ArrowLeft: back, ArrowRight: forward, n: note, "?": () => at("help").showModal() };
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") stopNoting();
+  const typing = event.target.closest("input, textarea, select, summary, dialog");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (!at("shortcuts").checked) return;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const button = document.querySelector(`button[data-answer][data-key="${CSS.escape(key)}"]`);
+  const work = button ? () => decide(button.dataset.answer) : KEYS[key];
+  if (!work) return;
+  event.preventDefault();
+  work();
+});
+
+for (const button of document.querySelectorAll("button[data-answer]")) {
+  button.addEventListener("click", () => decide(button.dataset.answer, button));
+}
+at("back").addEventListener("click", back);
+at("forward").addEventListener("click", forward);
+at("undo").addEventListener("click", undo);
+at("note-open").addEventListener("click", note);
+at("help-open").addEventListener("click", () => at("help").showModal());
+at("answers").addEventListener("submit", (event) => event.preventDefault());
+at("filter").addEventListener("submit", (event) => { event.preventDefault(); choose(); });
+at("search").addEventListener("submit", (event) => { event.preventDefault(); search(); });
+at("shortcuts").checked = localStorage.getItem("rankprune-keys") !== "off";
+at("shortcuts").addEventListener("change", () => {
+  localStorage.setItem("rankprune-keys", at("shortcuts").checked ? "on" : "off");
+});
+
+alone(showNext);

@@ -1,0 +1,80 @@
+"""What follows from what people said: settled, unsure, in disagreement; and how far they agree."""
+
+from dataclasses import replace
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from rankprune.review._decisions import Decision, agreements, outcomes, standing
+
+BASE = Decision("u0", 0, "h", "review", None, "ann", "keep", "yes", 0.4, 1.0, "", "2026-01-01")
+
+
+def made(*parts):
+    """Return decisions from pairs (reviewer, answer), or with more fields."""
+    return [
+        replace(BASE, uid=f"u{i}", reviewer=part[0], answer=part[1], **(part[2:] or ({},))[0])
+        for i, part in enumerate(parts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parts", "status"),
+    [
+        ([("ann", "keep")], "keep"),
+        ([("ann", "flip")], "flip"),
+        ([("ann", "unsure")], "unsure"),
+        ([("ann", "keep"), ("ben", "keep")], "keep"),
+        ([("ann", "keep"), ("ben", "flip")], "disagreement"),
+        ([("ann", "unsure"), ("ben", "flip")], "flip"),
+        ([("ann", "keep"), ("ben", "flip"), ("cec", "flip", {"settles": True})], "flip"),
+        ([("ann", "keep"), ("ben", "flip"), ("cec", "unsure", {"settles": True})], "disagreement"),
+        ([("ann", "keep"), ("ben", "keep", {"label": "no"})], "disagreement"),
+        ([("ann", "positive", {"label": None}), ("ben", "positive", {"label": None})], "positive"),
+    ],
+)
+def test_where_a_row_stands(parts, status):
+    assert outcomes(made(*parts))[0].status == status
+
+
+def test_what_was_taken_back_does_not_stand():
+    decisions = made(("ann", "keep"), ("ann", "undo", {"undo_of": "u0"}), ("ann", "flip"))
+    assert [one.answer for one in standing(decisions)] == ["flip"]
+    assert outcomes(decisions)[0].status == "flip"
+    assert outcomes(decisions[:2]) == {}
+
+
+def test_an_outcome_tells_who_said_what():
+    found = outcomes(made(("ann", "unsure"), ("ben", "keep"), ("ann", "flip")))[0]
+    assert found.by("ann").answer == "flip"
+    assert found.by("eve") is None
+
+
+def test_kappa_is_that_of_scikit_learn():
+    first = ["keep", "flip", "flip", "keep", "unsure", "flip", "keep", "keep"]
+    second = ["keep", "flip", "keep", "keep", "flip", "flip", "flip", "keep"]
+    decisions = [
+        replace(BASE, uid=f"{name}{row}", row=row, reviewer=name, answer=answer)
+        for name, answers in (("ann", first), ("ben", second))
+        for row, answer in enumerate(answers)
+    ]
+    (found,) = agreements(outcomes(decisions).values())
+    assert found.reviewers == ("ann", "ben")
+    assert found.n_rows == 8
+    assert found.share == pytest.approx(5 / 8)
+    assert found.kappa == pytest.approx(cohen_kappa_score(first, second))
+
+
+def test_kappa_is_not_made_up_where_there_is_but_one_answer():
+    decisions = [
+        replace(BASE, uid=f"{name}{row}", row=row, reviewer=name)
+        for name in ("ann", "ben")
+        for row in range(3)
+    ]
+    (found,) = agreements(outcomes(decisions).values())
+    assert (found.share, found.kappa) == (1.0, None)
+
+
+def test_who_settles_a_disagreement_is_not_part_of_the_agreement():
+    decisions = made(("ann", "keep"), ("ben", "flip"), ("cec", "flip", {"settles": True}))
+    assert [one.reviewers for one in agreements(outcomes(decisions).values())] == [("ann", "ben")]
