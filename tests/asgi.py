@@ -47,13 +47,13 @@ def call(app, method, target, headers=(), body=b"", *, raw_path=None):
         "server": ("127.0.0.1", 8000),
     }
     parts = [body] if isinstance(body, bytes) else list(body)
-    sent, messages = iter(parts), []
+    sent, messages = iter(enumerate(parts, start=1)), []
 
     async def receive():
-        part = next(sent, None)
-        if part is None:
+        number, part = next(sent, (0, b""))
+        if not number:
             return {"type": "http.disconnect"}
-        return {"type": "http.request", "body": part, "more_body": part is not parts[-1]}
+        return {"type": "http.request", "body": part, "more_body": number < len(parts)}
 
     async def send(message):
         messages.append(message)

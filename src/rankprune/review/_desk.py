@@ -194,7 +194,8 @@ class Desk:
     def undo(self, uid: str, reviewer: str) -> int | None:
         """Take back what this person said last, and return the row; None where there is nothing."""
         self._refresh()
-        own = [one for one in standing(self._made) if one.reviewer == reviewer]
+        with self._lock:
+            own = [one for one in standing(self._made) if one.reviewer == reviewer]
         if not own:
             return None
         last = own[-1]
@@ -205,7 +206,11 @@ class Desk:
     def progress(self, reviewer: str) -> dict[str, Any]:
         """Return how far the work is, for this person."""
         self._refresh()
-        left = sum(1 for _ in self._matching(reviewer, Filter()))
+        with self._lock:
+            return self._progress(reviewer)
+
+    def _progress(self, reviewer: str) -> dict[str, Any]:
+        left = sum(self._is_shown(reviewer, row, "open") for row in self.queue)
         stand = standing(self._made)
         pace = [one.seconds for one in stand if one.reviewer == reviewer][-_PACE:]
         found: dict[str, Any] = {
@@ -231,14 +236,16 @@ class Desk:
     def summary(self) -> dict[str, int]:
         """Return how many rows there are, how many were judged, and with what outcome."""
         self._refresh()
-        found = Counter[str](outcome.status for outcome in self._outcomes.values())
-        return {"rows": len(self.queue), "judged": len(self._outcomes), **found}
+        with self._lock:
+            found = Counter[str](outcome.status for outcome in self._outcomes.values())
+        return {"rows": len(self.queue), "judged": found.total(), **found}
 
     # ---- how it is found
 
     def _matching(self, reviewer: str, wanted: Filter) -> Iterator[int]:
+        every = wanted == Filter(wanted.show)
         for row in self.queue:
-            if self._is_shown(reviewer, row, wanted.show) and self._passes(row, wanted):
+            if self._is_shown(reviewer, row, wanted.show) and (every or self._passes(row, wanted)):
                 yield row
 
     def _is_shown(self, reviewer: str, row: int, show: Show) -> bool:
@@ -255,8 +262,6 @@ class Desk:
     def _passes(self, row: int, wanted: Filter) -> bool:
         if wanted.column is not None and self.rows.cell(row, wanted.column) != wanted.value:
             return False
-        if wanted == Filter(wanted.show):
-            return True
         scores, place = self.rows.run.scores, self.rows.place(row)
         is_positive, probability = bool(scores.is_positive[place]), scores.probability[place]
         doubt = 1 - probability if is_positive else probability
@@ -274,17 +279,18 @@ class Desk:
         version = self.store.version()
         if version == self._version:
             return
-        made = self.store.decisions(self.mode, self.draw)
         with self._lock:
+            # Read inside, so that no decision is taken on and forgotten again.
+            made = self.store.decisions(self.mode, self.draw)
             self._version, self._made = version, made
             self._uids = {one.uid for one in made}
             self._outcomes = outcomes(made)
 
     def _reread(self, row: int) -> None:
         """Take on what was written about one row."""
-        made = self.store.of_row(self.mode, row, self.draw)
-        found = outcomes(made)
         with self._lock:
+            made = self.store.of_row(self.mode, row, self.draw)
+            found = outcomes(made)
             new = [one for one in made if one.uid not in self._uids]
             self._made += new
             self._uids |= {one.uid for one in new}

@@ -1,0 +1,127 @@
+"""The server as a process: killed in the middle, used by many at once, ended as it should be."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankprune.review import FILE, Store
+from rankprune.review._serve import Server, _names, checked_reviewers, is_loopback
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def bench():
+    spec = importlib.util.spec_from_file_location("bench_review", ROOT / "benchmarks" / "review.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["bench_review"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_no_acknowledged_decision_is_lost_when_the_server_is_killed(bench):
+    assert bench.kills(10) > 10
+
+
+def test_many_at_once_lose_nothing_and_double_nothing(bench):
+    assert len(bench.crowd(200)) == 200
+
+
+def start(folder, *words, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "rankprune", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        **options,
+    )
+
+
+def test_an_interrupt_is_the_usual_end(folder, run, bench):
+    table = folder / "people.csv"
+    process = start(folder, "review", run, "--table", table, "--reviewer", "ann")
+    link = process.stdout.readline().strip()
+    assert link.startswith("http://127.0.0.1:")
+    client = bench.Client(link)
+    client.judge(3)
+    assert len(client.acknowledged) == 3
+    client.close()
+    process.send_signal(signal.SIGINT)
+    rest, said = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert rest == ""
+    assert "Ctrl-C ends it" in said
+    assert "3 of " in said
+    assert "3 flip" in said
+    assert "rankprune export" in said
+    with Store(run / FILE) as store:
+        assert len(store.decisions("review")) == 3
+
+
+def test_each_person_has_a_link_and_other_hosts_are_warned_of(folder, run):
+    table = folder / "people.csv"
+    words = ("--table", table, "--reviewer", "ann", "--reviewer", "ben b", "--host", "0.0.0.0")
+    process = start(folder, "review", run, *words)
+    lines = [process.stdout.readline() for _ in range(2)]
+    assert lines[0].startswith("ann: http://0.0.0.0:")
+    assert lines[1].startswith("ben b: http://0.0.0.0:")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert "warning: anybody who can reach 0.0.0.0 can try to connect" in said
+
+
+def test_a_port_that_is_taken_is_said(open_desk):
+    first = Server(open_desk(), ["ann"])
+    port = int(first.links[0].url.split(":")[2].split("/")[0])
+    with pytest.raises(OSError, match=f"--host and --port must be free; 127.0.0.1:{port} is not"):
+        Server(open_desk(), ["ann"], port=port)
+    first.close()
+
+
+def test_links_are_never_the_same(open_desk):
+    first, second = Server(open_desk(), ["ann", "ben"]), Server(open_desk(), ["ann"])
+    urls = [link.url.partition("token=")[2] for link in (*first.links, *second.links)]
+    assert len(set(urls)) == 3
+    assert min(map(len, urls)) >= 32
+    first.close()
+    second.close()
+
+
+def test_the_loopback_address_has_several_names():
+    assert is_loopback("127.0.0.1")
+    assert not is_loopback("0.0.0.0")
+    assert set(_names("127.0.0.1", 80)) == {"127.0.0.1:80", "localhost:80", "[::1]:80"}
+    assert _names("Example.org", 80) == ("example.org:80",)
+    assert _names("fe80::1", 80) == ("[fe80::1]:80",)
+
+
+def test_reviewers_are_checked(monkeypatch):
+    import getpass
+
+    assert checked_reviewers(["ann", "ben"]) == ["ann", "ben"]
+    monkeypatch.setattr(getpass, "getuser", lambda: "me")
+    assert checked_reviewers([]) == ["me"]
+
+    def nobody():
+        raise OSError("no name")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    assert checked_reviewers([]) == ["reviewer"]
+    for bad in (" ", "x" * 61, "a\nb", "a\u202eb"):
+        with pytest.raises(ValueError, match="--reviewer must be a printable name"):
+            checked_reviewers([bad])
+    with pytest.raises(ValueError, match="name each person once"):
+        checked_reviewers(["ann", "ann"])
+
+
+def test_without_starlette_the_extra_is_named(open_desk, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rankprune.review._app", None)
+    with pytest.raises(ImportError, match=r"starlette, uvicorn and jinja2.*rankprune\[cli\]"):
+        Server(open_desk(), ["ann"])

@@ -1,0 +1,304 @@
+"""From what people said to labels: exports, trails, and models trained with them."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conftest import uid
+from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv, write_json_lines
+from rankprune import LabelCheck, check_table
+from rankprune.exceptions import TableError
+from rankprune.export import export_reviewed
+from rankprune.review import FILE, Store, open_desk, settled_labels
+from rankprune.table_model import open_checked, train_model, train_reviewed
+from rankprune.tables import open_table
+
+QUICK = {"scorer": None, "noise_estimator": "confident-counts"}
+
+
+def judge(run, answers, reviewer="ann", **options):
+    """Answer for rows by their position."""
+    with open_desk(run, "review", **options) as desk:
+        for row, answer in answers.items():
+            desk.decide(uid(), reviewer, row, answer, seconds=1.0, note=f"note {row}")
+
+
+def settled(run, table=None):
+    check = LabelCheck.load(run)
+    with Store(run / FILE) as store, open_checked(check, table) as opened:
+        return settled_labels(check, store, opened)
+
+
+def checked(path, folder, **options):
+    return check_table(path, "label", **{**QUICK, **options}).save(folder)
+
+
+class TestSettled:
+    def test_keep_flip_unsure_and_disagreement(self, tmp_path):
+        path, labels, _ = noisy_csv(tmp_path, n=200)
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "keep", 1: "flip", 2: "unsure"})
+        judge(run, {3: "flip"}, overlap=1.0)
+        suspect = int(LabelCheck.load(run).suspect_rows()[0])
+        for name, answer in (("ann", "flip"), ("ben", "keep")):
+            judge(run, {suspect: answer}, name, overlap=1.0)
+        found = settled(run)
+        assert found.rows.tolist() == [0, 1, 3]
+        expected = [labels[0] == 1, labels[1] == 0, labels[3] == 0]
+        assert found.is_positive.tolist() == expected
+        assert (found.n_changed, found.n_unsure, found.n_disagreements, found.n_stale) == (
+            2,
+            1,
+            1,
+            0,
+        )
+
+    def test_rows_that_changed_since_are_noticed_and_left_alone(self, tmp_path):
+        path, _labels, _ = noisy_csv(tmp_path, n=200)
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "flip", 1: "flip", 5: "flip"})
+        lines = path.read_text().splitlines()
+        lines[1] = lines[1].replace("r0000", "other")
+        path.write_text("\n".join(lines) + "\n")
+        with pytest.raises(TableError, match="not the table that was checked"):
+            settled(run)
+        check_table(path, "label", **QUICK).save(run, force=True)
+        found = settled(run)
+        assert found.rows.tolist() == [1, 5]
+        assert found.n_stale == 1
+
+    def test_a_label_that_was_mended_since_stays_mended(self, tmp_path):
+        """Whoever said that "no" is wrong meant "yes", also where it says so by now."""
+        path, labels, _ = noisy_csv(tmp_path, n=200)
+        run = checked(path, tmp_path / "run")
+        row = int(np.flatnonzero(labels == 0)[0])
+        judge(run, {row: "flip"})
+        lines = path.read_text().splitlines()
+        lines[row + 1] = lines[row + 1].removesuffix(",no") + ",yes"
+        path.write_text("\n".join(lines) + "\n")
+        check_table(path, "label", **QUICK).save(run, force=True)
+        found = settled(run)
+        assert (found.rows.tolist(), found.is_positive.tolist()) == ([row], [True])
+        assert (found.n_changed, found.n_stale) == (0, 0)
+
+    def test_labels_of_another_name_are_stale(self, tmp_path):
+        path, _, _ = noisy_csv(tmp_path, n=200)
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "flip"})
+        path.write_text(path.read_text().replace(",yes\n", ",ja\n").replace(",no\n", ",nein\n"))
+        check_table(path, "label", positive="ja", **QUICK).save(run, force=True)
+        assert settled(run).n_stale == 1
+
+    def test_the_trail_tells_all_of_it(self, tmp_path):
+        path, labels, _ = noisy_csv(tmp_path, n=200)
+        run = checked(path, tmp_path / "run", id="row id")
+        judge(run, {0: "keep", 1: "flip"})
+        judge(run, {0: "flip"})
+        found = settled(run)
+        trail = list(found.trail(LabelCheck.load(run)))
+        assert [entry["answer"] for entry in trail] == ["keep", "flip", "undo", "flip"]
+        assert [entry["stands"] for entry in trail] == [False, True, False, True]
+        names = ["no", "yes"]
+        assert trail[1]["row"] == 2
+        assert trail[1]["id"] == "r0001"
+        assert trail[1]["given"] == names[labels[1]]
+        assert trail[1]["settled"] == names[1 - labels[1]]
+        assert trail[1]["changed"]
+        assert trail[1]["note"] == "note 1"
+        assert trail[1]["reviewer"] == "ann"
+        json.dumps(trail)
+
+
+class TestExport:
+    def given(self, path):
+        with open_table(path) as opened:
+            columns = list(range(len(opened.names)))
+            return opened.names, opened.cells(np.arange(opened.n_rows), columns)
+
+    def export(self, run, target, **options):
+        found = settled(run)
+        return export_reviewed(
+            LabelCheck.load(run), target, found.rows, found.is_positive, **options
+        )
+
+    def test_a_text_file_differs_in_the_changed_labels_alone(self, tmp_path):
+        rows, labels, _ = noisy_rows(200)
+        rows = [[*row[:3], f'say "{row[3]}",\nor not', row[4]] for row in rows]
+        path = write_csv(tmp_path / "t.csv", rows)
+        path.write_bytes(path.read_bytes().replace(b"r0007", b'"r0007"'))
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "flip", 7: "flip", 9: "keep"})
+        assert self.export(run, tmp_path / "out.csv") == (200, 0)
+        expected = path.read_bytes().decode()
+        names = ["no", "yes"]
+        for row in (0, 7):
+            start = expected.index(f"r{row:04d}")
+            end = expected.index("\r\n", expected.index("or not", start))
+            line = expected[start:end]
+            mended = line.removesuffix(names[labels[row]]) + names[1 - labels[row]]
+            expected = expected[:start] + mended + expected[end:]
+        assert (tmp_path / "out.csv").read_bytes().decode() == expected
+
+    @pytest.mark.parametrize("name", ["t.tsv", "t.parquet", "t.csv"])
+    @pytest.mark.parametrize("target", ["out.csv", "out.tsv", "out.parquet"])
+    def test_every_other_cell_stays_in_any_format(self, tmp_path, name, target):
+        rows, _labels, _ = noisy_rows(150)
+        path = tmp_path / name
+        if name == "t.parquet":
+            import duckdb
+
+            write_csv(tmp_path / "base.csv", rows)
+            duckdb.sql(
+                f"COPY (SELECT * REPLACE (label = 'yes' AS label) FROM '{tmp_path}/base.csv') "
+                f"TO '{path}'"
+            )
+        else:
+            write_csv(path, rows, delimiter="\t" if name == "t.tsv" else ",")
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "flip", 3: "keep", 4: "flip"})
+        assert self.export(run, tmp_path / target) == (150, 0)
+        (names, before), (written, after) = self.given(path), self.given(tmp_path / target)
+        assert names == written
+        check = LabelCheck.load(run)
+        turned = {check.positive: check.negative, check.negative: check.positive}
+        for row in (0, 4):
+            before[row][4] = turned[before[row][4]]
+        assert after == before
+
+    def test_json_lines_and_frames_come_out_as_tables(self, tmp_path):
+        rows, _, _ = noisy_rows(150)
+        path = write_json_lines(tmp_path / "t.jsonl", rows)
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "flip"})
+        assert self.export(run, tmp_path / "out.csv") == (150, 0)
+
+    def test_suspects_that_nobody_settled_are_left_out_when_asked_to(self, tmp_path):
+        path, _, _ = noisy_csv(tmp_path, n=200)
+        run = checked(path, tmp_path / "run")
+        suspects = [int(row) for row in LabelCheck.load(run).suspect_rows()]
+        judge(run, {suspects[0]: "flip", suspects[1]: "unsure"})
+        kept, removed = self.export(run, tmp_path / "out.csv", drop_suspects=True)
+        assert removed == len(suspects) - 1
+        assert kept + removed == 200
+        ids = [row[0] for row in self.given(tmp_path / "out.csv")[1]]
+        assert f"r{suspects[0]:04d}" in ids
+        assert f"r{suspects[1]:04d}" not in ids
+
+    def test_formulas_are_made_safe_when_asked_to(self, tmp_path):
+        rows, _, _ = noisy_rows(150)
+        rows[0][3] = "=1+1"
+        path = write_csv(tmp_path / "t.csv", rows)
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "flip"})
+        self.export(run, tmp_path / "out.csv", spreadsheet_safe=True)
+        assert "'=1+1" in (tmp_path / "out.csv").read_text()
+
+    def test_a_file_that_is_quoted_oddly_is_written_anew(self, tmp_path, monkeypatch):
+        """Where the bytes would be read otherwise, the cells are kept and the bytes are not."""
+        from rankprune import export
+
+        path, _, _ = noisy_csv(tmp_path, n=150)
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "flip"})
+
+        def garbled(source, target, **_):
+            target.write_text("row id,height,weight,color,label\nx,1,2,3,yes\n")
+
+        monkeypatch.setattr(export, "relabel_text", garbled)
+        assert self.export(run, tmp_path / "out.csv") == (150, 0)
+        (_, before), (_, after) = self.given(path), self.given(tmp_path / "out.csv")
+        assert [row[:4] for row in before] == [row[:4] for row in after]
+        assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+
+    def test_the_input_is_never_the_output(self, tmp_path):
+        path, _, _ = noisy_csv(tmp_path, n=150)
+        run = checked(path, tmp_path / "run")
+        judge(run, {0: "flip"})
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match="must not be the input"):
+            self.export(run, path)
+        assert path.read_bytes() == before
+
+
+class TestTrain:
+    def test_settled_rows_are_never_pruned_and_teach_their_settled_label(self, tmp_path):
+        path, labels, truth = noisy_csv(tmp_path, n=400)
+        run = checked(path, tmp_path / "run")
+        check = LabelCheck.load(run)
+        wrong = labels != truth
+        suspects = [int(row) for row in check.suspect_rows()]
+        judge(run, {row: "flip" if wrong[row] else "keep" for row in suspects})
+        found = settled(run)
+        trained = train_reviewed(check, found.rows, found.is_positive)
+        assert trained.n_trusted == len(suspects)
+        assert trained.n_rows == 400
+        # What is left is almost clean, so hardly anything is pruned any more.
+        assert trained.n_pruned < 0.3 * len(suspects)
+        assert (
+            trained.model.noise_rates["positive_noise_rate"] < check.noise_rates.positive_noise_rate
+        )
+        with open_table(path) as opened:
+            better, plain = (
+                ((model.predict_proba(opened) > 0.5) != truth).mean()
+                for model in (trained.model, train_model(check))
+            )
+        assert better <= plain + 0.01
+
+    def test_it_is_what_the_classifier_gives_with_trusted(self, tmp_path):
+        from rankprune import RankPruningClassifier
+        from rankprune._models import find_model
+        from rankprune.table_model import _read
+
+        path, labels, _ = noisy_csv(tmp_path, n=300)
+        run = checked(path, tmp_path / "run")
+        check = LabelCheck.load(run)
+        judge(run, {0: "flip", 1: "keep"})
+        found = settled(run)
+        trained = train_reviewed(check, found.rows, found.is_positive)
+        with open_checked(check) as opened:
+            _, features = _read(check, opened, None)
+        y, trusted = labels == 1, np.zeros(300, dtype=bool)
+        y[0] = not y[0]
+        trusted[:2] = True
+        model = RankPruningClassifier(
+            find_model("logistic"), noise_estimator="confident-counts", random_state=0
+        ).fit(features.X, y, trusted=trusted)
+        assert trained.n_pruned == model.prune_mask_.sum()
+        np.testing.assert_allclose(trained.model.classifier.coef_, model.estimator_.coef_)
+
+    def test_groups_given_probabilities_and_trusted_columns_are_used_again(self, tmp_path):
+        rows, _labels, truth = noisy_rows(200)
+        rng = np.random.default_rng(0)
+        rows = [
+            [
+                *row,
+                f"g{i % 40}",
+                f"{np.clip(0.1 + 0.8 * t + 0.05 * rng.standard_normal(), 0, 1):.3f}",
+                str(int(i < 9)),
+            ]
+            for i, (row, t) in enumerate(zip(rows, truth, strict=True))
+        ]
+        path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "who", "p", "sure"])
+        run = checked(path, tmp_path / "run", group="who", trusted="sure", drop=["p"])
+        check = LabelCheck.load(run)
+        judge(run, {20: "flip"})
+        found = settled(run)
+        assert train_reviewed(check, found.rows, found.is_positive).n_trusted == 10
+        given = checked(path, tmp_path / "given", probabilities="p")
+        check = LabelCheck.load(given)
+        assert train_reviewed(check, found.rows, found.is_positive).n_trusted == 1
+
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ({"scorer": "Forest()"}, "used a scorer of your own, Forest"),
+            ({"noise_estimator": "<function f>"}, "used a noise_estimator of your own"),
+            ({"model": "os:getcwd"}, "a model of your own, 'os:getcwd'"),
+        ],
+    )
+    def test_what_only_python_knows_is_not_guessed(self, check, setting, message):
+        named = replace(check, settings={**check.settings, **setting})
+        with pytest.raises(TableError, match=message):
+            train_reviewed(named, np.asarray([0]), np.asarray([True]))
