@@ -1,23 +1,13 @@
 """The report in a real browser: nothing overflows, nothing is loaded, everybody can read it."""
 
-import shutil
-
 import pytest
 
+from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
 from noisy_table import NAMES, noisy_rows, write_csv
 from rankprune import check_table
 from rankprune.report import write_report
 
 pytestmark = pytest.mark.browser
-
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +26,8 @@ def report(tmp_path_factory):
     return write_report(check, folder / "report.html")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=list(FLAGS)
-        )
-        yield started
-        started.close()
-
-
 @pytest.fixture(params=[(400, "light"), (400, "dark"), (1400, "light"), (1400, "dark")])
-def page(browser, report, request):
+def page(browser, report, request):  # noqa: F811 (the fixture)
     width, scheme = request.param
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
@@ -61,10 +40,6 @@ def page(browser, report, request):
     opened.goto(report.as_uri())
     yield opened
     context.close()
-
-
-def overflow(page):
-    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
 
 
 def open_everything(page):
@@ -84,10 +59,8 @@ def test_nothing_is_said_to_the_console_and_nothing_is_loaded(page, report):
 
 
 def test_there_are_no_violations_of_accessibility(page):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     open_everything(page)
-    found = axe.Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    assert_accessible(page)
 
 
 def test_plots_are_as_wide_as_their_place_and_in_the_colour_of_the_page(page):

@@ -66,6 +66,15 @@ def test_two_people_get_different_rows_until_a_lease_ends(open_desk, monkeypatch
     assert shown(desk, "ben") == first
 
 
+def test_a_row_that_two_judge_is_not_kept_for_one(open_desk):
+    desk = open_desk(overlap=1.0)
+    first = shown(desk, "ann")
+    assert shown(desk, "ben") == first
+    decide(desk, first[0], "flip", "ann")
+    shown(desk, "ben")
+    assert first[0] not in shown(desk, "cec", count=5)
+
+
 def test_the_second_on_a_row_is_told_who_was_first(open_desk):
     desk = open_desk()
     row = shown(desk)[0]

@@ -113,9 +113,7 @@ class Desk:
         found = []
         with self._lock:
             for row in self._matching(reviewer, wanted):
-                holder, until = self._leases.get(row, ("", 0.0))
-                is_taken = holder not in ("", reviewer) and until > now
-                if row in held or (is_taken and wanted.show == "open"):
+                if row in held or (wanted.show == "open" and self._is_taken(reviewer, row, now)):
                     continue
                 self._leases[row] = (reviewer, now + _LEASE)
                 found.append(row)
@@ -258,6 +256,14 @@ class Desk:
         if show == "decided":
             return outcome.status not in (UNSURE, DISAGREEMENT)
         return outcome.status == show
+
+    def _is_taken(self, reviewer: str, row: int, now: float) -> bool:
+        """Return whether those who have judged a row, or are about to, are all it needs."""
+        holder, until = self._leases.get(row, (reviewer, 0.0))
+        outcome = self._outcomes.get(row)
+        judges = set() if outcome is None else {one.reviewer for one in outcome.decisions}
+        is_held = holder != reviewer and until > now
+        return is_held and len(judges | {holder}) >= self._needed(row)
 
     def _passes(self, row: int, wanted: Filter) -> bool:
         if wanted.column is not None and self.rows.cell(row, wanted.column) != wanted.value:

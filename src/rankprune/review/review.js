@@ -18,6 +18,7 @@ const state = {
   filter: { show: "open" },
   busy: false,
   fetching: null,
+  left: 0, // rows that are not judged yet
 };
 
 // ---- talking to the server
@@ -151,6 +152,7 @@ function saidOf(one) {
 }
 
 function showProgress(found) {
+  state.left = found.left;
   at("bar").max = Math.max(found.total, 1);
   at("bar").value = found.done;
   const parts = [`${found.done} of ${found.total} judged, ${found.left} left`];
@@ -194,6 +196,7 @@ function doneText() {
   if (state.filter.show !== "open" || Object.keys(state.filter).length > 1) {
     return "There are no such rows. Choose others.";
   }
+  if (state.left) return "The rows that are left are with somebody else. Load the page again later.";
   return mode === "audit"
     ? "All rows of the sample are judged. The result: rankprune audit RUN --estimate"
     : "Nothing is left to judge. The corrected table: rankprune export RUN --reviewed -o TABLE";
@@ -343,7 +346,7 @@ const KEYS = { z: undo, ArrowLeft: back, ArrowRight: forward, n: note, "?": () =
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") stopNoting();
-  const typing = event.target.closest("input, textarea, select, summary, dialog");
+  const typing = event.target.closest?.("input, textarea, select, summary, dialog");
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (!at("shortcuts").checked) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;

@@ -1,0 +1,252 @@
+"""The audit of a run: its sample, its result, and what the report makes of it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conftest import uid
+from noisy_table import noisy_csv
+from rankprune import LabelCheck, check_table, write_report
+from rankprune._audit_record import AuditRecord, audit_headline, audit_lines
+from rankprune.exceptions import TableError
+from rankprune.review import FILE, Store, audit_record, draw_sample, open_desk
+
+SIZE = 80
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """A run that was audited to the end by somebody who knows the truth."""
+    folder = tmp_path_factory.mktemp("audited")
+    path, labels, truth = noisy_csv(folder, n=400)
+    check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
+    run = check.save(folder / "run")
+    with Store(run / FILE) as store:
+        draw_sample(check, store, SIZE, seed=0)
+    judge(run, truth)
+    return run, labels, truth
+
+
+def judge(run, truth, n=SIZE, reviewer="ann", **options):
+    with open_desk(run, "audit", **options) as desk:
+        for row in desk.queue[:n]:
+            answer = "positive" if truth[row] else "negative"
+            desk.decide(uid(), reviewer, row, answer, seconds=1.0, note="")
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A run of which a sample was drawn."""
+    path, _, truth = noisy_csv(tmp_path, n=200)
+    check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
+    run = check.save(tmp_path / "run")
+    with Store(run / FILE) as store:
+        draw_sample(check, store, 40, seed=0)
+    return run, truth
+
+
+class TestDraw:
+    def test_a_sample_is_drawn_once(self, begun):
+        run, _ = begun
+        check = LabelCheck.load(run)
+        with Store(run / FILE) as store:
+            first = store.last_draw()
+            assert draw_sample(check, store, 40, seed=7) == first
+            with pytest.raises(TableError, match=r"--n must be 40.*got 50.*--force"):
+                draw_sample(check, store, 50, seed=0)
+            again = draw_sample(check, store, 50, seed=0, again=True)
+        assert again.id == first.id + 1
+        assert len(again.rows) == 50
+
+    def test_the_rows_are_those_of_the_table(self, begun):
+        run, _ = begun
+        check = LabelCheck.load(run)
+        with Store(run / FILE) as store:
+            draw = store.last_draw()
+        for row, is_positive, suspect in draw.rows:
+            assert check.scores.is_positive[row] == is_positive
+            assert check.scores.suspect[row] == suspect
+        assert sum(draw.sizes) == 200
+
+    def test_a_sample_of_another_table_does_not_count(self, begun):
+        run, _ = begun
+        check = LabelCheck.load(run)
+        other = replace(check, source=replace(check.source, sha256="other"))
+        with Store(run / FILE) as store:
+            assert draw_sample(other, store, 30, seed=0).input == "other"
+
+    def test_answers_of_an_earlier_sample_do_not_count(self, begun):
+        run, truth = begun
+        judge(run, truth, 40)
+        with Store(run / FILE) as store:
+            draw_sample(LabelCheck.load(run), store, 40, seed=1, again=True)
+        assert audit_record(run).n_unjudged == 40
+
+
+class TestRecord:
+    def test_the_result_is_near_the_truth_and_holds_it(self, audited):
+        run, labels, truth = audited
+        record = audit_record(run)
+        found = record.estimate
+        assert found.wrong_share.low <= (labels != truth).mean() <= found.wrong_share.high
+        assert (found.n_judged, found.n_unsure, record.n_unjudged) == (SIZE, 0, 0)
+        assert record.reviewers == ("ann",)
+        assert record.is_finished
+
+    def test_before_and_after_is_judged_out_of_fold_on_the_sample(self, audited):
+        """The same as by hand: folds, plain scores, scores without suspects, weights."""
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import StratifiedKFold
+
+        from rankprune import audit
+        from rankprune.table_model import _read, open_checked
+
+        run, labels, truth = audited
+        check = LabelCheck.load(run)
+        with open_checked(check) as opened:
+            _, features = _read(check, opened, None)
+        X, y = np.asarray(features.X), labels == 1
+        before, after = np.zeros(400, dtype=bool), np.zeros(400, dtype=bool)
+        keep, weight = ~check.scores.suspect, check.scores.weight
+        for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+            model = LogisticRegression(max_iter=1000)
+            before[test] = model.fit(X[train], y[train]).predict(X[test])
+            kept = train[keep[train]]
+            after[test] = model.fit(X[kept], y[kept], weight[kept]).predict(X[test])
+        with Store(run / FILE) as store:
+            draw = store.last_draw()
+        rows = np.asarray([row for row, _, _ in draw.rows])
+        sample = audit.AuditSample(
+            rows, labels[rows] == 1, check.scores.suspect[rows], draw.sizes, True, False
+        )
+        answers = [bool(truth[row]) for row in rows]
+        expected = audit.compare_errors(sample, answers, before[rows], after[rows])
+        found = audit_record(run).before_after
+        assert (found.before, found.after, found.low, found.high) == pytest.approx(expected)
+        assert found.n_rows == SIZE
+
+    def test_it_is_saved_and_loaded_and_belongs_to_its_scores(self, audited, tmp_path):
+        run, _, _ = audited
+        record = audit_record(run)
+        record.save(run)
+        assert AuditRecord.load(run) == record
+        content = json.loads((run / "audit.json").read_text())
+        assert content["schema"] == 1
+        assert content["estimate"]["wrong_share"]["estimate"] > 0
+        replace(record, scores_sha256="other").save(run)
+        assert AuditRecord.load(run) is None
+        for text in ("{}", "no json", '{"schema": 9}'):
+            (run / "audit.json").write_text(text)
+            with pytest.raises(TableError, match="is not an audit that this version reads"):
+                AuditRecord.load(run)
+        (run / "audit.json").unlink()
+        assert AuditRecord.load(run) is None
+
+    def test_a_disagreement_counts_as_unsure_until_it_is_settled(self, begun):
+        run, truth = begun
+        judge(run, truth, 40, overlap=1.0)
+        with open_desk(run, "audit", overlap=1.0) as desk:
+            row = desk.queue[0]
+            other = "negative" if truth[row] else "positive"
+            desk.decide(uid(), "ben", row, other, seconds=1.0, note="")
+            desk.decide(uid(), "ben", desk.queue[1], "unsure", seconds=1.0, note="")
+        record = audit_record(run)
+        assert (record.n_disagreements, record.estimate.n_unsure) == (1, 1)
+        assert record.is_finished
+        assert "1 were judged differently" in "\n".join(audit_lines(LabelCheck.load(run), record))
+        with open_desk(run, "audit", overlap=1.0) as desk:
+            desk.decide(uid(), "cec", row, other, seconds=1.0, note="")
+        assert audit_record(run).estimate.n_unsure == 0
+
+    def test_an_audit_that_is_not_finished_says_so(self, begun):
+        run, truth = begun
+        judge(run, truth, 30)
+        record = audit_record(run)
+        assert (record.n_unjudged, record.before_after) == (10, None)
+        check = LabelCheck.load(run)
+        assert audit_headline(check, record) == (
+            "The blind audit is not finished: 10 of its 40 rows are not judged yet, and may be "
+            "right or wrong."
+        )
+        assert "10 were not judged yet" in "\n".join(audit_lines(check, record))
+
+    def test_without_a_sample_or_a_log_the_next_step_is_named(self, run):
+        with pytest.raises(TableError, match="nobody has reviewed anything yet"):
+            audit_record(run)
+        Store(run / FILE).close()
+        with pytest.raises(TableError, match="No sample was drawn"):
+            audit_record(run)
+
+    def test_where_before_and_after_cannot_be_judged_it_is_said(self, begun):
+        run, truth = begun
+        judge(run, truth, 40)
+        path = LabelCheck.load(run).source.path
+        record = audit_record(run, f"{path}.moved")
+        assert record.before_after is None
+        assert "does not exist" in record.notes[0]
+        assert record.estimate.n_unsure == 0
+
+    def test_given_probabilities_leave_nothing_to_compare(self, tmp_path):
+        path, _labels, truth = noisy_csv(tmp_path, n=200)
+        lines = path.read_text().splitlines()
+        scores = [f"{0.9 if one else 0.1}" for one in truth]
+        lines = [f"{line},{p}" for line, p in zip(lines, ["p", *scores], strict=True)]
+        path.write_text("\n".join(lines) + "\n")
+        check = check_table(path, "label", probabilities="p", noise_estimator="confident-counts")
+        run = check.save(tmp_path / "run")
+        with Store(run / FILE) as store:
+            draw_sample(check, store, 20, seed=0)
+        judge(run, truth, 20)
+        assert "the probabilities were given" in audit_record(run).notes[0]
+
+    def test_a_model_of_ones_own_is_named_again(self, audited):
+        run, _, _ = audited
+        result = run / "result.json"
+        before = result.read_text()
+        result.write_text(before.replace('"model": "logistic"', '"model": "mine:Model"'))
+        assert "Pass it again with --model" in audit_record(run).notes[0]
+        named = audit_record(run, model="sklearn.linear_model:LogisticRegression")
+        assert named.before_after is not None
+        result.write_text(before)
+
+
+class TestReport:
+    def test_the_audit_goes_before_the_model(self, audited):
+        run, _, _ = audited
+        record = audit_record(run)
+        record.save(run)
+        page = write_report(run).read_text()
+        verdict = page.partition('class="verdict">')[2].partition("</p>")[0]
+        assert verdict.startswith(f"A blind audit of {SIZE} rows finds")
+        assert "that goes before what the model says" in page
+        assert "suspects that are wrong" in page
+        assert f"at most {record.estimate.missed_at_most:,}" in page
+        assert "of the audit, weighted to stand for all rows" in page
+        assert "cannot be judged yet" not in page
+        (run / "audit.json").unlink()
+        assert "blind audit" not in write_report(run).read_text().partition("<main>")[2].lower()
+
+    def test_an_unfinished_audit_does_not_go_before_the_model(self, begun):
+        run, truth = begun
+        judge(run, truth, 30)
+        audit_record(run).save(run)
+        page = write_report(run).read_text()
+        assert "The blind audit is not finished" in page
+        assert "A blind audit of" not in page
+        assert '<p class="verdict">About' in page
+
+    def test_hostile_labels_are_no_markup(self, tmp_path):
+        evil = "<img src=x onerror=alert(1)>"
+        path, _, truth = noisy_csv(tmp_path, n=200)
+        path.write_text(path.read_text().replace(",yes\n", f",{evil}\n"))
+        check = check_table(
+            path, "label", positive=evil, scorer=None, noise_estimator="confident-counts"
+        )
+        run = check.save(tmp_path / "run")
+        with Store(run / FILE) as store:
+            draw_sample(check, store, 20, seed=0)
+        judge(run, truth, 20)
+        audit_record(run).save(run)
+        assert "<img" not in write_report(run).read_text()

@@ -1,0 +1,356 @@
+"""The page in a real browser: the whole flow by keyboard and by mouse, alone and together."""
+
+import os
+import re
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+
+import pytest
+
+from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
+from rankprune.review import FILE, Store
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def serve(folder, run):
+    """Start servers as people do; return the link of each person."""
+    started = []
+
+    def start(command="review", *words, people=("ann",), env=()):
+        named = [word for name in people for word in ("--reviewer", name)]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rankprune", command, str(run), *named, *map(str, words)]
+            + ["--table", str(folder / "people.csv"), "-q"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", **dict(env)},
+        )
+        started.append(process)
+        return [re.search(r"http://\S+", process.stdout.readline())[0] for _ in people]
+
+    yield start
+    for process in started:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        assert process.returncode == 0
+
+
+@pytest.fixture
+def open_page(browser):  # noqa: F811 (the fixture)
+    """Open links, each in a browser of its own; nothing may be said to the console."""
+    contexts, said = [], []
+
+    def opened(link, *, width=1400, scheme="light", quiet=True, shows="#card"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        if quiet:
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(link)
+        page.wait_for_selector(f"{shows}:not([hidden])")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def heading(page):
+    return page.inner_text("#heading")
+
+
+def settle(page):
+    """Wait until nothing is on its way."""
+    page.wait_for_selector("#back:not([disabled])")
+
+
+def until(page, is_true):
+    """Wait until something holds; the page's rules forbid programs that would wait inside it."""
+    for _ in range(200):
+        if is_true():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("it did not come about")
+
+
+def press(page, key):
+    page.keyboard.press(key)
+    settle(page)
+
+
+def decisions(run):
+    with Store(run / FILE) as store:
+        return store.decisions("review")
+
+
+def test_the_whole_flow_by_keyboard(serve, open_page, run):
+    page = open_page(serve()[0])
+    first = heading(page)
+    assert page.inner_text("#given") in ("yes", "no")
+    press(page, "k")
+    second = heading(page)
+    assert second != first
+    press(page, "f")
+    press(page, "u")
+    assert [one.answer for one in decisions(run)] == ["keep", "flip", "unsure"]
+    assert "3 of " in page.inner_text("#progress")
+    # Back to what was judged: the answer is shown, and can be changed.
+    press(page, "ArrowLeft")
+    press(page, "ArrowLeft")
+    assert heading(page) == second
+    assert page.locator("button.mine").inner_text().startswith("Flip")
+    press(page, "k")
+    assert [one.answer for one in decisions(run)][3:] == ["undo", "keep"]
+    # A note is written before the answer, and letters in it are no answers.
+    press(page, "ArrowRight")
+    page.keyboard.press("n")
+    page.keyboard.type("flip it, keep it")
+    page.keyboard.press("Escape")
+    press(page, "f")
+    assert decisions(run)[-1].note == "flip it, keep it"
+    assert decisions(run)[-1].seconds > 0
+    press(page, "z")
+    assert decisions(run)[-1].answer == "undo"
+    page.keyboard.press("?")
+    assert page.is_visible("#help")
+    page.keyboard.press("f")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#help")
+    assert decisions(run)[-1].answer == "undo"
+
+
+def test_the_whole_flow_by_mouse(serve, open_page, run):
+    page = open_page(serve()[0])
+    for name in ("Keep", "Flip", "Unsure"):
+        page.get_by_role("button", name=name).click()
+        settle(page)
+    assert [one.answer for one in decisions(run)] == ["keep", "flip", "unsure"]
+    shown = heading(page)
+    page.get_by_role("button", name="Back").click()
+    settle(page)
+    assert heading(page) != shown
+    page.get_by_role("button", name="Skip").click()
+    settle(page)
+    assert heading(page) == shown
+    page.get_by_role("button", name="Undo").click()
+    settle(page)
+    assert decisions(run)[-1].answer == "undo"
+    page.get_by_role("button", name="Note").click()
+    page.keyboard.type("by hand")
+    page.get_by_role("button", name="Flip").click()
+    settle(page)
+    assert decisions(run)[-1].note == "by hand"
+    page.get_by_role("button", name="Help").click()
+    page.get_by_role("button", name="Close").click()
+
+
+def test_keys_can_be_turned_off_and_stay_off(serve, open_page, run):
+    page = open_page(serve()[0])
+    page.keyboard.press("?")
+    page.uncheck("#shortcuts")
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    page.reload()
+    page.wait_for_selector("#card:not([hidden])")
+    page.keyboard.press("k")
+    page.wait_for_timeout(200)
+    assert decisions(run) == []
+    page.get_by_role("button", name="Keep").click()
+    settle(page)
+    assert len(decisions(run)) == 1
+
+
+def test_a_reload_in_the_middle_loses_nothing_and_repeats_nothing(serve, open_page, run):
+    page = open_page(serve()[0])
+    press(page, "k")
+    press(page, "k")
+    shown = heading(page)
+    page.reload()
+    page.wait_for_selector("#card:not([hidden])")
+    assert heading(page) == shown
+    assert "2 of " in page.inner_text("#progress")
+    press(page, "f")
+    assert len({one.row for one in decisions(run)}) == 3
+
+
+def test_rows_that_were_skipped_come_round_again(serve, open_page, run):
+    page = open_page(serve("review", "--top", "3")[0])
+    first = heading(page)
+    press(page, "ArrowRight")
+    press(page, "k")
+    press(page, "k")
+    assert heading(page) == first
+    press(page, "k")
+    assert page.is_visible("#done")
+    assert "rankprune export RUN --reviewed" in page.inner_text("#done")
+    assert not page.is_visible("#card")
+    press(page, "z")
+    assert heading(page) == first
+
+
+def test_two_people_at_once(serve, open_page, run):
+    links = serve(people=("ann", "ben"))
+    ann, ben = (open_page(link) for link in links)
+    assert heading(ann) != heading(ben)
+    for _ in range(4):
+        press(ann, "k")
+        press(ben, "f")
+    made = decisions(run)
+    assert len({one.row for one in made}) == len(made) == 8
+    assert {one.reviewer for one in made} == {"ann", "ben"}
+
+
+def test_who_comes_second_is_told(serve, open_page, run):
+    ann, ben = (open_page(link, quiet=False) for link in serve(people=("ann", "ben")))
+    row = heading(ann).split()[0]
+    ben.click("#choose summary")
+    ben.fill("#name", row)
+    ben.get_by_role("button", name="Find").click()
+    settle(ben)
+    assert heading(ben) == heading(ann)
+    press(ann, "f")
+    ben.get_by_role("button", name="Keep").click()
+    settle(ben)
+    assert "ann was first with row" in ben.inner_text("#status")
+    assert "said flip" in ben.inner_text("#status")
+    assert len(decisions(run)) == 1
+
+
+def test_a_disagreement_is_settled_by_a_third(serve, open_page, run):
+    links = serve("review", "--overlap", "100%", "--top", "2", people=("ann", "ben", "cec"))
+    ann, ben = (open_page(link) for link in links[:2])
+    press(ann, "f")
+    press(ben, "f")
+    press(ann, "f")
+    press(ben, "k")
+    cec = open_page(links[2], shows="#done")
+    cec.click("#choose summary")
+    cec.select_option("#show", "disagreement")
+    cec.get_by_role("button", name="Show").click()
+    settle(cec)
+    assert "ann says" in cec.inner_text("#said")
+    assert "ben says" in cec.inner_text("#said")
+    assert "agree on" in cec.inner_text("#agreement")
+    press(cec, "f")
+    assert decisions(run)[-1].settles
+    assert cec.is_visible("#done")
+
+
+def test_rows_are_chosen_by_label_doubt_and_group(serve, open_page):
+    page = open_page(serve()[0])
+    page.click("#choose summary")
+    page.select_option("#label", "positive")
+    page.fill("#least", "50")
+    page.select_option("#subgroup", label="color: red")
+    page.get_by_role("button", name="Show").click()
+    settle(page)
+    assert page.inner_text("#given") == "yes"
+    assert "red" in page.inner_text("#fields")
+    page.fill("#most", "50")
+    page.fill("#least", "51")
+    page.get_by_role("button", name="Show").click()
+    settle(page)
+    assert page.inner_text("#done") == "There are no such rows. Choose others."
+
+
+def test_a_locked_log_keeps_the_answer_and_tries_again(serve, open_page, run):
+    page = open_page(serve()[0], quiet=False)
+    other = sqlite3.connect(run / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    shown = heading(page)
+    page.keyboard.press("f")
+    until(page, lambda: "kept" in page.inner_text("#status"))
+    assert heading(page) == shown
+    other.execute("ROLLBACK")
+    other.close()
+    until(page, lambda: heading(page) != shown)
+    assert [one.answer for one in decisions(run)] == ["flip"]
+
+
+def test_the_next_card_shows_within_a_tenth_of_a_second(serve, open_page):
+    page = open_page(serve()[0])
+    waits = page.evaluate(
+        """async () => {
+            const waits = [];
+            for (let turn = 0; turn < 20; turn += 1) {
+                const before = document.querySelector("#heading").textContent;
+                const began = performance.now();
+                document.body.dispatchEvent(
+                    new KeyboardEvent("keydown", { key: "k", bubbles: true })
+                );
+                while (document.querySelector("#heading").textContent === before) {
+                    await new Promise((done) => requestAnimationFrame(done));
+                }
+                waits.push(performance.now() - began);
+                while (document.querySelector("#back").disabled) {
+                    await new Promise((done) => setTimeout(done, 5));
+                }
+            }
+            return waits;
+        }"""
+    )
+    assert statistics.median(waits) < 100
+
+
+def test_nothing_in_a_blind_audit_tells_label_or_score(serve, open_page, run, check):
+    page = open_page(serve("audit", "--n", "40", "--seed", "0")[0])
+    seen = []
+    page.on("response", lambda answer: seen.append(answer.text()))
+    for _ in range(12):
+        assert page.locator("#given").count() == 0
+        shown = page.content()
+        for word in ("suspect", "probability", "Suggested", "models that did not see"):
+            assert word not in shown
+        assert "label" not in [
+            part.lower() for part in page.locator("#fields dt").all_inner_texts()
+        ]
+        press(page, "1")
+    press(page, "0")
+    press(page, "u")
+    press(page, "z")
+    assert len(seen) > 12
+    for text in seen:
+        for word in ('"label"', "suspect", "probability", '"rank"', '"reason"', '"score"'):
+            assert word not in text
+    with Store(run / FILE) as store:
+        made = store.decisions("audit", store.last_draw().id)
+    assert [one.answer for one in made] == ["positive"] * 12 + ["negative", "unsure", "undo"]
+
+
+@pytest.mark.parametrize("command", ["review", "audit"])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(400, "light"), (400, "dark"), (1400, "light"), (1400, "dark")]
+)
+def test_everybody_can_use_it_at_any_width(serve, open_page, command, width, scheme):
+    words = ("--n", "20") if command == "audit" else ("--overlap", "100%")
+    page = open_page(serve(command, *words)[0], width=width, scheme=scheme)
+    assert overflow(page) <= 0
+    page.click("#choose summary")
+    assert overflow(page) <= 0
+    assert_accessible(page)
+    press(page, "u")
+    page.keyboard.press("?")
+    assert_accessible(page)
+
+
+def test_a_used_link_says_so_and_is_accessible(serve, browser):  # noqa: F811 (the fixture)
+    (link,) = serve()
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(link)
+    other = browser.new_context()
+    late = other.new_page()
+    late.goto(link)
+    assert "used already" in late.inner_text("body")
+    assert_accessible(late)
+    context.close()
+    other.close()

@@ -1,0 +1,261 @@
+"""The commands: review and audit, and what export, train and report make of them."""
+
+import json
+
+import pytest
+
+from conftest import uid
+from rankprune import LabelCheck
+from rankprune.__main__ import exit_code
+from rankprune.cli import cli
+from rankprune.review import FILE, Store, _serve, open_desk
+
+
+@pytest.fixture
+def command(capsys):
+    def run(*words):
+        arguments = [str(word) for word in words]
+        code = exit_code(lambda: cli.main(arguments, prog_name="rankprune", standalone_mode=False))
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return run
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """Let the server end at once; return what was to be served."""
+    seen = []
+    monkeypatch.setattr(_serve.Server, "run", lambda self: (seen.append(self), self.close()))
+    return seen
+
+
+@pytest.fixture
+def table(folder):
+    return folder / "people.csv"
+
+
+def judge(run, table, answers, mode="review"):
+    with open_desk(run, mode, table=table) as desk:
+        for row in answers:
+            desk.decide(uid(), "ann", row, answers[row], seconds=1.0, note="because")
+
+
+def test_review_prints_a_link_and_a_summary(command, served, run, table):
+    code, out, err = command("review", run, "--table", table, "--reviewer", "ann")
+    assert code == 0
+    assert out.startswith("http://127.0.0.1:")
+    assert "?token=" in out
+    assert "0 of " in err
+    assert "rows judged: nothing" in err
+    assert len(served) == 1
+
+
+def test_review_takes_a_guideline_an_overlap_and_images(command, served, run, table, tmp_path):
+    guideline = tmp_path / "how.txt"
+    guideline.write_text("Look twice.")
+    words = ("--guideline", guideline, "--overlap", "25%", "--image-root", tmp_path, "--top", "8")
+    code, _, _ = command("review", run, "--table", table, *words, "-q")
+    assert code == 0
+    site = served[0]._app._app.state.site
+    assert site.guideline == "Look twice."
+    assert len(site.desk.queue) == 8
+    assert sum(site.desk._needed(row) == 2 for row in site.desk.queue) == 2
+
+
+def test_the_browser_is_opened_when_asked_to(command, served, run, table, monkeypatch):
+    import click
+
+    opened = []
+    monkeypatch.setattr(click, "launch", opened.append)
+    _, out, _ = command("review", run, "--table", table, "--open", "--reviewer", "ann")
+    assert opened == [out.strip()]
+
+
+def test_a_table_without_suspects_can_be_reviewed_all_the_same(command, served, tmp_path):
+    from rankprune import check_table
+
+    lines = ["size,kind", *(f"{i % 10},{'big' if i % 10 > 4 else 'small'}" for i in range(200))]
+    path = tmp_path / "things.csv"
+    path.write_text("\n".join(lines))
+    run = check_table(path, "kind", positive="big", scorer=None).save(tmp_path / "run")
+    code, _, err = command("review", run)
+    assert code == 0
+    assert "There are no suspects" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--overlap", "120%"), "must be a share such as 10% or 0.1, got '120%'"),
+        (("--overlap", "some"), "must be a share"),
+        (("--reviewer", " "), "--reviewer must be a printable name"),
+        (("--image-root", "none"), "--image-root must be a folder"),
+        (("--guideline", "none.txt"), "none.txt"),
+        (("--port", "99999"), "--port"),
+    ],
+)
+def test_mistakes_are_one_line_and_serve_nothing(command, served, run, table, words, message):
+    code, out, err = command("review", run, "--table", table, *words)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+    assert served == []
+
+
+def test_a_changed_table_is_not_reviewed(command, served, run, table):
+    table.write_text(table.read_text().replace("red", "rot", 1))
+    code, _, err = command("review", run, "--table", table)
+    assert code == 2
+    assert "not the table that was checked" in err
+
+
+def test_a_folder_that_is_no_run_is_not_reviewed(command, served, tmp_path):
+    code, _, err = command("review", tmp_path)
+    assert code == 2
+    assert "RUN must be a run directory" in err
+
+
+def test_export_reviewed_writes_labels_and_the_trail(command, run, table, tmp_path):
+    judge(run, table, {0: "flip", 1: "keep", 2: "unsure"})
+    out_file = tmp_path / "out.csv"
+    code, out, err = command("export", run, "--table", table, "--reviewed", "-o", out_file)
+    assert code == 0
+    assert out == f"{out_file}\n"
+    assert "2 labels are settled, 1 of them changed." in err
+    assert "1 rows that nobody was sure of stay as they are." in err
+    assert "300 rows kept, 0 removed, 300 in all." in err
+    before, after = table.read_text().splitlines(), out_file.read_text().splitlines()
+    assert [i for i in range(301) if before[i] != after[i]] == [1]
+    lines = (tmp_path / "out.csv.trail.jsonl").read_text().splitlines()
+    trail = [json.loads(line) for line in lines]
+    assert [entry["answer"] for entry in trail] == ["flip", "keep", "unsure"]
+    assert trail[0]["note"] == "because"
+    code, _, err = command("export", run, "--table", table, "--reviewed", "-o", tmp_path / "b.csv")
+    assert code == 0
+
+
+def test_export_refuses_what_excludes_itself_and_what_is_not_there(command, run, table, tmp_path):
+    words = ("export", run, "--table", table, "-o", tmp_path / "out.csv")
+    code, _, err = command(*words, "--reviewed")
+    assert code == 2
+    assert "nobody has reviewed anything yet" in err
+    judge(run, table, {0: "flip"})
+    assert command(*words, "--reviewed", "--flag")[0] == 2
+    (tmp_path / "out.csv.trail.jsonl").write_text("mine")
+    code, _, err = command(*words, "--reviewed")
+    assert code == 2
+    assert "out.csv.trail.jsonl exists" in err
+    assert not (tmp_path / "out.csv").exists()
+    assert command(*words, "--reviewed", "--force")[0] == 0
+
+
+def test_reviews_in_separate_files_are_merged(command, run, table, folder, tmp_path):
+    import shutil
+
+    other = tmp_path / "theirs"
+    shutil.copytree(run, other)
+    judge(run, table, {0: "flip"})
+    judge(other, table, {1: "flip"})
+    words = ("export", run, "--table", table, "--force", "-o", tmp_path / "out.csv")
+    code, _, err = command(*words, "--merge", other)
+    assert code == 0
+    assert f"1 decisions of {other} are new, 0 were known." in err
+    assert "2 labels are settled, 2 of them changed." in err
+    code, _, err = command(*words, "--merge", other / FILE)
+    assert "0 decisions" in err
+    assert "1 were known" in err
+    assert command(*words, "--merge", tmp_path / "none")[0] == 2
+
+
+def test_train_reviewed(command, run, table, tmp_path):
+    judge(run, table, {0: "flip", 1: "keep"})
+    code, _, err = command(
+        "train", run, "--table", table, "--reviewed", "-o", tmp_path / "m.skops", "--jobs", "1"
+    )
+    assert code == 0
+    assert "2 labels are settled, 1 of them changed." in err
+    assert "of 300 rows." in err
+    code, out, _ = command("predict", tmp_path / "m.skops", table)
+    assert code == 0
+    assert len(out.splitlines()) == 301
+
+
+class TestAudit:
+    def test_drawing_judging_and_estimating(self, command, served, run, table):
+        code, out, err = command(
+            "audit", run, "--table", table, "--n", "40", "--seed", "0", "--reviewer", "ann"
+        )
+        assert code == 0
+        assert "40 rows were drawn at random" in err
+        assert "Hidden from those who judge: 'label'." in err
+        assert "0 of 40 rows judged." in err
+        assert out.startswith("http://")
+        with Store(run / FILE) as store:
+            draw = store.last_draw()
+        answers = {
+            row: "positive" if is_positive else "negative" for row, is_positive, _ in draw.rows
+        }
+        judge(run, table, answers, "audit")
+        code, out, err = command("audit", run, "--table", table, "--estimate")
+        assert code == 0
+        assert out.startswith("A blind audit of 40 rows finds 0.0% of your labels wrong")
+        assert "model" in out
+        assert "wrong labels missed" in out
+        assert "On the audited rows, weighted to stand for all, the plain model errs by" in out
+        assert f"Report: {run / 'report.html'}" in err
+        assert "A blind audit of 40 rows" in (run / "report.html").read_text()
+        code, out, _ = command(
+            "audit", run, "--table", table, "--estimate", "--format", "json", "-q"
+        )
+        found = json.loads(out)
+        assert found["estimate"]["wrong_share"]["estimate"] == 0
+        assert found["estimate"]["n_judged"] == 40
+        assert found["before_after"]["n_rows"] == 40
+        # The report keeps it when it is drawn again.
+        assert command("report", run)[0] == 0
+        assert "A blind audit of 40 rows" in (run / "report.html").read_text()
+
+    def test_another_size_needs_force(self, command, served, run, table):
+        words = ("audit", run, "--table", table, "--seed", "0")
+        assert command(*words, "--n", "30")[0] == 0
+        code, _, err = command(*words, "--n", "50")
+        assert code == 2
+        assert "--n must be 30" in err
+        assert command(*words, "--n", "50", "--force")[0] == 0
+
+    def test_more_rows_than_there_are_cannot_be_drawn(self, command, served, run, table):
+        code, _, err = command("audit", run, "--table", table, "--n", "301")
+        assert code == 2
+        assert "n must be at most the number of rows, 300, got 301" in err
+
+    def test_the_plan_says_what_each_size_would_tell(self, command, run):
+        code, out, _ = command("audit", run, "--plan")
+        assert code == 0
+        assert "rows judged                         50       100       200" in out
+        assert "suspect precision" in out
+        assert not (run / FILE).exists()
+        widths = json.loads(command("audit", run, "--plan", "--format", "json")[1])
+        assert list(widths) == ["50", "100", "200"]
+        assert widths["50"]["wrong_share"] > widths["200"]["wrong_share"] > 0
+
+    def test_plan_and_estimate_exclude_each_other(self, command, run):
+        code, _, err = command("audit", run, "--plan", "--estimate")
+        assert code == 2
+        assert "exclude each other" in err
+
+    def test_estimating_before_drawing_names_the_next_step(self, command, run):
+        code, _, err = command("audit", run, "--estimate")
+        assert code == 2
+        assert "nobody has reviewed anything yet" in err
+
+
+def test_a_check_made_again_keeps_what_people_said(command, run, table):
+    judge(run, table, {0: "flip"})
+    words = ("check", table, "--label", "label", "--id", "row id", "-o", run, "--scorer", "model")
+    assert command(*words)[0] == 2
+    assert command(*words, "--force", "--drop", "story", "-q")[0] == 0
+    with Store(run / FILE) as store:
+        assert len(store.decisions("review")) == 1
+    assert LabelCheck.load(run).n_rows == 300
