@@ -6,7 +6,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTEST := -m pytest -q -n auto --dist worksteal
 
-.PHONY: demo test test-all lint format types bench bench-check evaluate paper mutation test-wheel test-oldest \
+.PHONY: demo test test-all lint format types bench bench-check bench-review evaluate paper mutation test-wheel test-oldest \
 	clean
 
 demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
@@ -37,6 +37,10 @@ bench: .venv/.bench  ## speed and memory as ratios, in one process on the same a
 
 bench-check: .venv/.bench  ## what rankprune check costs beyond reading and fitting; some minutes
 	$(BIN)/python benchmarks/check.py
+
+bench-review: .venv/.bench  ## intervals of the audit, by simulation; kills and crowds on the page; many minutes
+	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/review.py
 
 # Data and kept results lie where rankprune looks for them; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
