@@ -1,5 +1,6 @@
-"""Shared settings: Hypothesis is reproducible, and small enough to run on every change."""
+"""Shared settings: tests are reproducible, and small enough to run on every change."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -10,3 +11,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("rankprune")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def few_resamples():
+    """Let checks draw rows again some times only: their intervals have tests of their own."""
+    from rankprune import check
+
+    before, check._N_RESAMPLES = check._N_RESAMPLES, 20
+    yield
+    check._N_RESAMPLES = before

@@ -197,7 +197,7 @@ class _Column:
 
 
 def _looked_at(table: Table, names: Sequence[str], label: str) -> list[_Column]:
-    types = {name: table.types[table.names.index(name)] for name in names}
+    types = {name: table.types[table.position(name)] for name in names}
     usable = [name for name in names if _is_usable(types[name])]
     looks = dict(zip(usable, _asked(table, usable, _Look, _look_sql), strict=True))
     unclear = [
@@ -227,21 +227,21 @@ def _asked(
         asked = [sql(table, name) for name in part]
         values = table.query(
             ", ".join(text for texts in asked for text in texts),
-            given=[f"{_finite_sql(table, name)} AS n{table.names.index(name)}" for name in part],
+            given=[f"{_finite_sql(table, name)} AS n{table.position(name)}" for name in part],
         )[0]
         found += [answer(*values[i * size : (i + 1) * size]) for i in range(len(asked))]
     return found
 
 
 def _finite_sql(table: Table, name: str) -> str:
-    position = table.names.index(name)
+    position = table.position(name)
     number = number_sql(f"c{position}", table.types[position])
     return f"CASE WHEN isfinite({number}) THEN {number} END"
 
 
 def _look_sql(table: Table, name: str) -> list[str]:
     """Return the aggregates of the first look, in the order of its fields."""
-    position = table.names.index(name)
+    position = table.position(name)
     cell, number = f"c{position}", f"n{position}"
     # A zero and another digit; the sign after 9 is a colon.
     zero = f"count(CASE WHEN {cell} >= '00' AND {cell} < '0:' THEN 1 END)"
@@ -260,7 +260,7 @@ def _look_sql(table: Table, name: str) -> list[str]:
 
 def _closer_sql(table: Table, name: str, label: str) -> list[str]:
     """Return the aggregates of the closer look, in the order of its fields."""
-    position = table.names.index(name)
+    position = table.position(name)
     cell, kind = f"c{position}", table.types[position]
     text = f"CAST({cell} AS VARCHAR)"
     missing = ", ".join(sql_text(word) for word in _MISSING)
@@ -409,7 +409,7 @@ def _is_identifier(table: Table, column: _Column, kind: str) -> bool:
             return False
     elif closer is not None and (closer.length >= _LONG or closer.spaces >= 1):
         return False
-    cell = f"c{table.names.index(column.name)}"
+    cell = f"c{table.position(column.name)}"
     return bool(table.query(f"count(DISTINCT {cell}) = count({cell})")[0][0])
 
 

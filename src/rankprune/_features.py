@@ -209,7 +209,7 @@ def _fitted_number(number: Number, values: NDArray[np.float64]) -> Number:
 
 
 def _categories(table: Table, names: Sequence[str]) -> Iterator[Category]:
-    cells = {name: f"coalesce(CAST(c{table.names.index(name)} AS VARCHAR), '')" for name in names}
+    cells = {name: f"coalesce(CAST(c{table.position(name)} AS VARCHAR), '')" for name in names}
     for start in range(0, len(names), PORTION):
         portion = names[start : start + PORTION]
         counts = ", ".join(f"approx_count_distinct({cells[name]})" for name in portion)
@@ -261,7 +261,7 @@ def _known(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _number_sql(table: Table, name: str, part: str) -> str:
-    position = table.names.index(name)
+    position = table.position(name)
     cell, kind = f"c{position}", table.types[position]
     if part in _DATE_PARTS:
         date = date_sql(cell, kind)
@@ -271,6 +271,6 @@ def _number_sql(table: Table, name: str, part: str) -> str:
 
 
 def _level_sql(table: Table, category: Category) -> str:
-    cell = f"coalesce(CAST(c{table.names.index(category.column)} AS VARCHAR), '')"
+    cell = f"coalesce(CAST(c{table.position(category.column)} AS VARCHAR), '')"
     levels = ", ".join(sql_text(level) for level in category.levels)
     return f"coalesce(list_position([{levels}], {cell}), 0)"

@@ -364,7 +364,7 @@ def _shown_in_table(
         settings={**settings, "positive": rows.labels.positive},
     )
     top = check.suspect_rows()[:MAX_SHOWN]
-    cells = table.cells(top, [table.names.index(name) for name in shown])
+    cells = table.cells(top, [table.position(name) for name in shown])
     return replace(check, suspects=_shown(check, cells))
 
 

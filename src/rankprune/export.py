@@ -98,7 +98,7 @@ def export_reviewed(
     names = np.where(is_positive, run.positive, run.negative)
     with open_checked(run, table) as opened:
         refuse_same_file(place, opened.path)
-        column = opened.names.index(run.settings["label"])
+        column = opened.position(run.settings["label"])
         current = dict(zip(run.scores.rows.tolist(), run.scores.is_positive.tolist(), strict=True))
         changed = {
             row: str(name)

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ _MAX_RECORD, _BUFFER = 1 << 25, 1 << 26
 _FETCH_BYTES = 1 << 27
 # Columns hashed in one query.
 _HASHED = 100
+# Text of more columns is kept by column while it is open.
+_WIDE = 300
 # Of one cell in an error message.
 _SHOWN = 60
 
@@ -74,11 +77,19 @@ class Table:
     _connection: Any
     delimiter: str = ","
 
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
+
+    def position(self, name: str) -> int:
+        """Return the position of a column that is known to be there."""
+        return self._positions[name]
+
     def column(self, name: str, argument: str) -> int:
         """Return the position of a column, or an error that suggests near names."""
         name = str(name)
-        if name in self.names:
-            return self.names.index(name)
+        if name in self._positions:
+            return self.position(name)
         folded = {known.casefold().strip(): known for known in self.names}
         near = difflib.get_close_matches(name.casefold().strip(), list(folded), n=3, cutoff=0.6)
         shown = " or ".join(repr(folded[match]) for match in near)
@@ -117,7 +128,7 @@ class Table:
         total = np.zeros(self.n_rows, dtype=np.uint64)
         for start in range(0, len(columns), _HASHED):
             part = columns[start : start + _HASHED]
-            cells = ", ".join(f"c{self.names.index(name)}" for name in part)
+            cells = ", ".join(f"c{self.position(name)}" for name in part)
             (found,) = self.fetch([f"hash({start}, {cells})"])
             total ^= np.asarray(found, dtype=np.uint64)
         return total
@@ -368,7 +379,19 @@ def _file_table(
         _source=source,
         _connection=connection,
     )
-    return _counted(table)
+    return _counted(_by_column(table, spooled.place) if len(names) > _WIDE else table)
+
+
+def _by_column(table: Table, place: Path) -> Table:
+    """Return a table whose columns can be read one by one: text is parsed whole for each of them.
+
+    Tables of few columns are not worth it: they are read but a few times.
+    """
+    if table.format == "parquet":
+        return table
+    columns = place.with_name("columns.parquet")
+    table.run(f"COPY (SELECT * FROM {table._source}) TO {sql_text(columns)} (FORMAT parquet)")
+    return replace(table, _source=f"read_parquet({sql_text(columns)})")
 
 
 def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:

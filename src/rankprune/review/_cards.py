@@ -68,7 +68,7 @@ class Rows:
         self._lock = threading.Lock()
         self._kept: dict[int, list[str | None]] = {}
         asked = run.settings
-        self._label = table.names.index(asked["label"])
+        self._label = table.position(asked["label"])
         hidden = {asked["label"], *asked.get("redact", ())}
         if blind:
             hidden |= {asked[name] for name in ("probabilities", "trusted") if asked.get(name)}

@@ -76,7 +76,7 @@ def settled_labels(run: LabelCheck, store: Store, table: Table) -> Settled:
     decisions = store.decisions("review")
     found = outcomes(decisions)
     place = {int(row): i for i, row in enumerate(run.scores.rows)}
-    label = table.names.index(run.settings["label"])
+    label = table.position(run.settings["label"])
     known = [row for row in sorted(found) if row in place]
     cells = table.cells(np.asarray(known, dtype=np.intp), list(range(len(table.names))))
     hashes = {row: row_hash(part, label) for row, part in zip(known, cells, strict=True)}
