@@ -121,7 +121,7 @@ class TestEstimate:
         for _, interval in found.items():
             assert interval.low == pytest.approx(interval.high)
         assert found.missed_at_most == 1
-        assert (found.n_rows, found.n_judged, found.n_unsure) == (10, 10, 0)
+        assert (found.n_rows, found.n_drawn, found.n_unsure) == (10, 10, 0)
 
     def test_rows_stand_for_those_they_were_drawn_from(self):
         labels, suspects, truth = table(20_000)
@@ -276,7 +276,7 @@ class TestPlan:
         assert list(planned) == [50, 100, 200, 500]
         widths = [found.wrong_share.high - found.wrong_share.low for found in planned.values()]
         assert sorted(widths, reverse=True) == widths
-        assert planned[200].n_judged == 200
+        assert planned[200].n_drawn == 200
 
     def test_it_expects_what_the_model_believes(self):
         labels, suspects, truth = table()
@@ -324,6 +324,12 @@ class TestCompareErrors:
             found = compare_errors(sample, truth[rows], before[rows], after[rows])
             held += found[2] <= true <= found[3]
         assert held >= 275
+
+    def test_without_any_answer_there_is_nothing_to_compare(self):
+        labels, suspects, _ = table(100)
+        sample = draw(labels, suspects, 20, random_state=0)
+        with pytest.raises(ValueError, match="all of them are None"):
+            compare_errors(sample, [None] * 20, [1] * 20, [1] * 20)
 
     def test_rows_without_an_answer_are_left_out(self):
         labels, suspects, truth = table(400)

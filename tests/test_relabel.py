@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankprune._relabel import relabel_text
+from rankprune._relabel import relabel_json, relabel_text
 
 
 def relabel(tmp_path, content, labels, *, column=1, n_columns=2, delimiter=",", encoding=None):
@@ -37,6 +37,9 @@ def relabel(tmp_path, content, labels, *, column=1, n_columns=2, delimiter=",", 
         (b'"a\nb",y\n1,no\n2,no\n', b'"a\nb",y\n1,no\n2,yes\n'),
         (b"a,y\n\n1,no\n\r\n2,no\n\n", b"a,y\n\n1,no\n\r\n2,yes\n\n"),
         (b"\xef\xbb\xbfa,y\n1,no\n2,no\n", b"\xef\xbb\xbfa,y\n1,no\n2,yes\n"),
+        (b'a,y\n5" tube,no\n2" and 3",no\n', b'a,y\n5" tube,no\n2" and 3",yes\n'),
+        (b'size 5",y\n1,no\n2,no\n', b'size 5",y\n1,no\n2,yes\n'),
+        (b"a,y\n,no\n,no\n", b"a,y\n,no\n,yes\n"),
     ],
 )
 def test_nothing_but_the_label_of_the_row_changes(tmp_path, before, after):
@@ -79,6 +82,17 @@ def test_packed_files_are_read(tmp_path):
 def test_a_quote_that_is_never_closed_loses_nothing(tmp_path):
     content = b'a,y\n1,no\n"2,no\n3,no\n'
     assert relabel(tmp_path, content, {}) == content
+
+
+def test_json_lines_change_in_their_lines_alone(tmp_path):
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(
+        b'{"a": 1.10,  "y": "no"}\r\n\n{"y": 0, "a": "\xc3\xa4"}\n{"y": true}\n{"y": false}'
+    )
+    relabel_json(source, target, "y", {1: "1", 3: "true"})
+    assert target.read_bytes() == (
+        b'{"a": 1.10,  "y": "no"}\r\n\n{"y": 1, "a": "\xc3\xa4"}\n{"y": true}\n{"y": true}'
+    )
 
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)

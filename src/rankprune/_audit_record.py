@@ -80,11 +80,11 @@ def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
     found = record.estimate
     if not record.is_finished:
         return (
-            f"The blind audit is not finished: {record.n_unjudged} of its {found.n_judged} rows "
+            f"The blind audit is not finished: {record.n_unjudged} of its {found.n_drawn} rows "
             "are not judged yet, and may be right or wrong."
         )
     return (
-        f"A blind audit of {found.n_judged} rows finds {found.wrong_share.estimate:.1%} of your "
+        f"A blind audit of {found.n_drawn} rows finds {found.wrong_share.estimate:.1%} of your "
         f"labels wrong ({found.level:.0%} interval {found.wrong_share.low:.1%} to "
         f"{found.wrong_share.high:.1%}): {found.positive_label_error_rate.estimate:.1%} of those "
         f"that say {check.positive!r} and {found.negative_label_error_rate.estimate:.1%} of those "
@@ -115,6 +115,8 @@ def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, s
 
 def audit_lines(check: LabelCheck, record: AuditRecord) -> list[str]:
     """Return the audit in a few lines of text."""
+    if not record.is_finished:
+        return [audit_headline(check, record), "Go on with: rankprune audit RUN"]
     rows = [("", "model", "audit"), *audit_rows(check, record)]
     width, middle = (max(len(row[i]) for row in rows) for i in (0, 1))
     lines = [audit_headline(check, record), ""]
@@ -136,9 +138,7 @@ def audit_notes(record: AuditRecord) -> list[str]:
     found = record.estimate
     notes = [f"The intervals cover {found.wrong_share.covers}: {found.method}."]
     if found.n_unsure:
-        parts = [f"{found.n_unsure} of {found.n_judged} rows have no clear answer"]
-        if record.n_unjudged:
-            parts.append(f"{record.n_unjudged} were not judged yet")
+        parts = [f"{found.n_unsure} of {found.n_drawn} rows have no clear answer"]
         if record.n_disagreements:
             parts.append(f"{record.n_disagreements} were judged differently")
         notes.append("; ".join(parts) + ".")

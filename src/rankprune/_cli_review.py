@@ -94,10 +94,9 @@ def review(run: Path, **asked: Any) -> None:
     "--n",
     "size",
     type=click.IntRange(min=1),
-    default=200,
-    show_default=True,
-    help="Rows to draw; fixed before anything is judged.",
+    help="Rows to draw, 200 by default; fixed before anything is judged.",
 )
+@click.option("--hide", multiple=True, metavar="COL", help="Hidden, too; may be repeated.")
 @click.option("--plan", is_flag=True, help="Only say what samples of several sizes would tell.")
 @click.option("--estimate", is_flag=True, help="Only print the result, and put it in the report.")
 @_served
@@ -137,13 +136,14 @@ def _judge(run: Path, asked: dict[str, Any]) -> None:
     from rankprune._label_check import LabelCheck
     from rankprune.review import FILE as LOG
     from rankprune.review import Store, draw_sample
+    from rankprune.table_model import open_checked
 
-    with Store(run / LOG) as store:
-        drawn = draw_sample(
-            LabelCheck.load(run), store, asked["size"], seed=asked["seed"], again=asked["force"]
-        )
+    # Drawn only where it can be judged.
+    with open_checked(LabelCheck.load(run), asked["table"]), Store(run / LOG) as store:
+        store.refuse_unwritable()
+        drawn = draw_sample(run, store, asked["size"], seed=asked["seed"], again=asked["force"])
     say(f"{len(drawn.rows)} rows were drawn at random on {drawn.time[:10]}.", asked["quiet"])
-    with _opened(run, "audit", asked) as desk:
+    with _opened(run, "audit", asked, hide=asked["hide"]) as desk:
         hidden = ", ".join(repr(name) for name in desk.rows.hidden)
         say(f"Hidden from those who judge: {hidden}.", asked["quiet"])
         _serve(desk, asked)
@@ -182,7 +182,7 @@ def _serve(desk: Any, asked: dict[str, Any]) -> None:
         checked_reviewers(asked["reviewers"]),
         host=asked["host"],
         port=asked["port"],
-        guideline="" if guideline is None else guideline.read_text(encoding="utf-8"),
+        guideline="" if guideline is None else _text(guideline),
     )
     if not is_loopback(asked["host"]):
         say(
@@ -198,17 +198,28 @@ def _serve(desk: Any, asked: dict[str, Any]) -> None:
     server.run()
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"--guideline must be UTF-8 text; byte {error.start} of {path} is none. Save it so."
+        ) from error
+
+
 def _plan(run: Path, form: str) -> None:
     from rankprune._label_check import LabelCheck
-    from rankprune.audit import plan
+    from rankprune.audit import PLANNED, plan
 
     found = LabelCheck.load(run)
     scores = found.scores
+    n_rows = len(scores.rows)
     planned = plan(
         scores.is_positive,
         scores.probability,
         found.estimated_rates,
         scores.suspect,
+        sizes=[n for n in PLANNED if n <= n_rows] or [n_rows],
         pos_label=True,
     )
     widths = {
@@ -219,7 +230,7 @@ def _plan(run: Path, form: str) -> None:
         click.echo(json.dumps({str(n): row for n, row in widths.items()}))
         return
     click.echo("How wide 95 % intervals would be, if the model is right about the labels:\n")
-    names = list(next(iter(widths.values()), {}))
+    names = list(next(iter(widths.values())))
     click.echo(_columns(["rows judged", *map(str, widths)]))
     for name in names:
         click.echo(

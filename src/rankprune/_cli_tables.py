@@ -437,23 +437,47 @@ def _export_reviewed(
     from rankprune._files import refuse_existing_file, write_whole
     from rankprune.export import export_reviewed
     from rankprune.review import FILE as LOG
-    from rankprune.review import Store
 
     trail = output.with_name(f"{output.name}.trail.jsonl")
     refuse_existing_file(trail, force)
     for place in asked["merge"]:
-        with Store(run / LOG) as store:
-            new, known = store.merge(place / LOG if place.is_dir() else place)
-        say(f"{new} decisions of {place} are new, {known} were known.", asked["quiet"])
+        _merge(run, found, place / LOG if place.is_dir() else place, asked)
     settled = _settled(run, found, asked["table"])
-    counts = export_reviewed(
+    written = export_reviewed(
         found, output, settled.rows, settled.is_positive, asked["table"], **how
     )
     lines = (json.dumps(entry, ensure_ascii=False) + "\n" for entry in settled.trail(found))
     write_whole(trail, "".join(lines).encode())
     _say_settled(settled, asked["quiet"])
     say(f"Who changed what, and why: {trail}", asked["quiet"])
-    return counts
+    if not written.same_bytes:
+        say(
+            "The file was written anew, as UTF-8: every other cell is the same, but quotes and "
+            "line ends may differ.",
+            asked["quiet"],
+        )
+    return written.kept, written.removed
+
+
+def _merge(run: Path, found: Any, log: Path, asked: dict[str, Any]) -> None:
+    """Add what was said in another log about the same rows."""
+    from rankprune.review import FILE as LOG
+    from rankprune.review import Store, current_rows
+    from rankprune.table_model import open_checked
+
+    with Store(log, must_exist=True) as other:
+        theirs = other.decisions("review")
+    with open_checked(found, asked["table"]) as opened:
+        is_current = current_rows(found, opened, theirs)
+    with Store(run / LOG) as store:
+        merged = store.merge(theirs, is_current)
+    say(f"{merged.n_new} decisions of {log} are new, {merged.n_known} were known.", asked["quiet"])
+    if merged.n_foreign:
+        say(
+            f"{merged.n_foreign} decisions of {log} were left out: they are about rows that are "
+            "other ones here.",
+            asked["quiet"],
+        )
 
 
 @click.command()

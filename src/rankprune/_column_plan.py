@@ -99,7 +99,13 @@ class _CloserLook:
     @property
     def copies_label(self) -> bool:
         """Return whether every positive row has one value, and every negative row another."""
-        return _tells(self.positive_low, self.positive_high, self.negative_low, self.negative_high)
+        return (
+            self.positive_low is not None
+            and self.negative_low is not None
+            and self.positive_low == self.positive_high
+            and self.negative_low == self.negative_high
+            and self.positive_low != self.negative_low
+        )
 
 
 def plan_columns(
@@ -276,48 +282,11 @@ def _closer_sql(table: Table, name: str, label: str) -> list[str]:
         f"count({date}) FILTER (WHERE hour({date}) > 0)",
         f"coalesce(avg(length({text})), 0)",
         f"coalesce(avg(length({text}) - length(replace({text}, ' ', ''))), 0)",
-        *_range_sql(text, label),
+        f"min({text}) FILTER (WHERE {label} = 1)",
+        f"max({text}) FILTER (WHERE {label} = 1)",
+        f"min({text}) FILTER (WHERE {label} = 0)",
+        f"max({text}) FILTER (WHERE {label} = 0)",
     ]
-
-
-def _range_sql(text: str, label: str) -> list[str]:
-    """Return the least and the largest text of positive rows, then of negative ones."""
-    return [
-        f"{extreme}({text}) FILTER (WHERE {label} = {value})"
-        for value in (1, 0)
-        for extreme in ("min", "max")
-    ]
-
-
-def copies_of_label(table: Table, label: str) -> list[str]:
-    """Return the columns with one value in every positive row, and another in every negative one.
-
-    The label's own is among them. Its SQL is as in `plan_columns`.
-    """
-    copies = []
-    for start in range(0, len(table.names), PORTION):
-        part = table.names[start : start + PORTION]
-        asked = [
-            text
-            for i in range(start, start + len(part))
-            for text in _range_sql(f"CAST(c{i} AS VARCHAR)", label)
-        ]
-        (found,) = table.query(", ".join(asked))
-        ranges = [found[4 * i : 4 * i + 4] for i in range(len(part))]
-        copies += [name for name, four in zip(part, ranges, strict=True) if _tells(*four)]
-    return copies
-
-
-def _tells(*ranges: str | None) -> bool:
-    """Return whether positive rows have one value, and negative rows another."""
-    positive_low, positive_high, negative_low, negative_high = ranges
-    return (
-        positive_low is not None
-        and negative_low is not None
-        and positive_low == positive_high
-        and negative_low == negative_high
-        and positive_low != negative_low
-    )
 
 
 def number_sql(cell: str, kind: str, comma: str | None = None) -> str:

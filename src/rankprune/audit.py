@@ -99,7 +99,7 @@ class AuditEstimate:
         Share of wrong labels among the rows that are no suspects; None where all are.
     missed_at_most : int
         Wrong labels among them, at most, with a chance of `level`.
-    n_rows, n_judged, n_unsure : int
+    n_rows, n_drawn, n_unsure : int
         Rows of the table, rows that were drawn, and those of them without a clear answer.
     level : float
     method : str
@@ -115,7 +115,7 @@ class AuditEstimate:
     missed_share: Interval | None
     missed_at_most: int
     n_rows: int
-    n_judged: int
+    n_drawn: int
     n_unsure: int
     level: float
     method: str = METHOD
@@ -329,6 +329,8 @@ def compare_errors(
         kind of rows from counts to which half a row was added, as Agresti and Min advise.
     """
     is_wrong, is_sure = _wrong(sample, answers)
+    if not is_sure.any():
+        raise ValueError("answers must say of some row what is right; all of them are None.")
     truth = sample.is_positive ^ is_wrong
     errors = [(np.asarray(one) == sample.positive) != truth for one in (before, after)]
     share = np.asarray(sample.sizes) / sum(sample.sizes)
@@ -460,7 +462,7 @@ def _estimate(
             melded_upper_limit(_grouped(worst), lambda wrong: sum(wrong[1::2]), level)
         ),
         n_rows=n_rows,
-        n_judged=len(stratum),
+        n_drawn=len(stratum),
         n_unsure=int((~is_sure).sum()),
         level=level,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from rankprune._files import refuse_same_file, whole_file
 from rankprune._label_check import LabelCheck
-from rankprune._relabel import relabel_text
+from rankprune._relabel import relabel_json, relabel_text
+from rankprune._spooling import FORMATS
 from rankprune.exceptions import TableError
 from rankprune.table_model import open_checked
 from rankprune.tables import Table, open_table, output_format
@@ -67,6 +69,23 @@ def export_table(
     return kept, removed
 
 
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes
+    ----------
+    kept, removed : int
+        Rows.
+    same_bytes : bool
+        Whether nothing but labels differs from the input, to the byte; of JSON lines, to the line.
+    """
+
+    kept: int
+    removed: int
+    same_bytes: bool
+
+
 def export_reviewed(
     run: LabelCheck,
     path: Any,
@@ -76,16 +95,18 @@ def export_reviewed(
     *,
     drop_suspects: bool = False,
     spreadsheet_safe: bool = False,
-) -> tuple[int, int]:
-    """Write the checked table with settled labels, and return the rows kept and removed.
+) -> Exported:
+    """Write the checked table with settled labels, and return what was written.
 
     From a text file to one of the same kind every other byte stays as it was; elsewhere every
     other cell does.
 
     Parameters
     ----------
-    run, path, table, spreadsheet_safe
+    run, table, spreadsheet_safe
         As in `export_table`.
+    path : path
+        CSV, TSV or Parquet by its ending; also JSON lines where the table is such.
     rows : ndarray of int
         Positions of the rows whose labels people settled.
     is_positive : ndarray of bool
@@ -94,33 +115,19 @@ def export_reviewed(
         Leave out the suspects that nobody has settled.
     """
     place = Path(path)
-    kind = output_format(place)
-    names = np.where(is_positive, run.positive, run.negative)
     with open_checked(run, table) as opened:
         refuse_same_file(place, opened.path)
-        column = opened.position(run.settings["label"])
-        current = dict(zip(run.scores.rows.tolist(), run.scores.is_positive.tolist(), strict=True))
-        changed = {
-            row: str(name)
-            for row, name, new in zip(
-                rows.tolist(), names.tolist(), is_positive.tolist(), strict=True
-            )
-            if current[row] != new
-        }
+        as_text = not drop_suspects and not spreadsheet_safe and _is_alike(opened, place)
+        if not as_text:
+            output_format(place)
+        changed = _changed_labels(run, rows, is_positive)
+        if as_text and _relabeled(run, opened, place, changed):
+            return Exported(opened.n_rows, 0, same_bytes=True)
+        output_format(place)
         keep = np.ones(opened.n_rows, dtype=bool)
         if drop_suspects:
             keep[run.scores.rows] = ~run.scores.suspect
             keep[rows] = True
-        same_kind = kind == opened.format == "csv" and opened.delimiter == opened.output_delimiter(
-            place
-        )
-        if (
-            same_kind
-            and keep.all()
-            and not spreadsheet_safe
-            and _relabeled(run, opened, place, column, changed)
-        ):
-            return opened.n_rows, 0
         new = np.full(opened.n_rows, None, dtype=object)
         new[list(changed)] = list(changed.values())
         kept = opened.write(
@@ -128,36 +135,55 @@ def export_reviewed(
             beside={_KEPT: keep, _NEW: new},
             shown=[],
             where=_KEPT,
-            replaced={column: _NEW},
+            replaced={opened.position(run.settings["label"]): _NEW},
             safe=spreadsheet_safe,
             n_expected=int(keep.sum()),
         )
-    return kept, opened.n_rows - kept
+    return Exported(kept, opened.n_rows - kept, same_bytes=False)
 
 
-def _relabeled(
-    run: LabelCheck, table: Table, path: Path, column: int, labels: dict[int, str]
-) -> bool:
-    """Write a text file in which nothing but labels has changed; return whether that went well.
+def _changed_labels(
+    run: LabelCheck, rows: NDArray[np.intp], is_positive: NDArray[np.bool_]
+) -> dict[int, str]:
+    """Return the new labels of those rows that had another."""
+    given = dict(zip(run.scores.rows.tolist(), run.scores.is_positive.tolist(), strict=True))
+    settled = zip(rows.tolist(), is_positive.tolist(), strict=True)
+    return {row: run.positive if new else run.negative for row, new in settled if given[row] != new}
 
-    A file that is quoted in a way of its own may be read otherwise than it was here: then it is
-    not kept.
-    """
+
+def _is_alike(table: Table, path: Path) -> bool:
+    """Return whether a file of this name is of the same kind as the text that was read."""
     if table.path is None:
         return False
-    encoding = run.settings["encoding"]
-    others = [name for i, name in enumerate(table.names) if i != column]
+    kind = FORMATS.get(path.suffix.lower())
+    if table.format == "csv":
+        return kind == "csv" and table.delimiter == table.output_delimiter(path)
+    return table.format == kind == "jsonl"
+
+
+def _relabeled(run: LabelCheck, table: Table, path: Path, labels: dict[int, str]) -> bool:
+    """Write a text file in which nothing but labels has changed; return whether that went well.
+
+    It is read again: a file that is quoted in a way of its own may be read otherwise than it was
+    here, and is not kept then.
+    """
+    label, encoding = run.settings["label"], run.settings["encoding"]
+    column = table.position(label)
+    others = [name for name in table.names if name != label]
     try:
         with whole_file(path) as part:
-            relabel_text(
-                table.path,
-                part,
-                encoding=encoding,
-                delimiter=table.delimiter,
-                column=column,
-                n_columns=len(table.names),
-                labels=labels,
-            )
+            if table.format == "jsonl":
+                relabel_json(Path(str(table.path)), part, label, labels)
+            else:
+                relabel_text(
+                    Path(str(table.path)),
+                    part,
+                    encoding=encoding,
+                    delimiter=table.delimiter,
+                    column=column,
+                    n_columns=len(table.names),
+                    labels=labels,
+                )
             with open_table(part, encoding=encoding, delimiter=table.delimiter) as written:
                 is_same = (
                     written.names == table.names
@@ -166,7 +192,7 @@ def _relabeled(
                     and _labels(written, column) == _expected(table, column, labels)
                 )
             if not is_same:
-                raise TableError("read otherwise")
+                raise TableError("It is read otherwise.")
     except TableError:
         return False
     return True

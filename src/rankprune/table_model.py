@@ -297,7 +297,7 @@ def chosen_model(run: LabelCheck, model: Any) -> Any:
 
 
 @contextmanager
-def open_checked(run: LabelCheck, table: Any = None) -> Iterator[Table]:
+def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> Iterator[Table]:
     """Open the table of a run, and refuse it where it has changed since.
 
     Parameters
@@ -305,6 +305,8 @@ def open_checked(run: LabelCheck, table: Any = None) -> Iterator[Table]:
     run : LabelCheck
     table : path or data frame, default=None
         Where it lies now; where it lay by default.
+    watch : bool, default=True
+        As in `open_table`.
     """
     asked = run.settings
     if "label" not in asked or (table is None and run.source.path is None):
@@ -316,6 +318,7 @@ def open_checked(run: LabelCheck, table: Any = None) -> Iterator[Table]:
         table if table is not None else run.source.path,
         encoding=asked["encoding"],
         delimiter=asked["delimiter"],
+        watch=watch,
     ) as opened:
         if opened.sha256 != run.source.sha256 or opened.n_rows != run.source.n_rows:
             raise TableError(

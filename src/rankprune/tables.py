@@ -283,7 +283,7 @@ def write_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def open_table(
-    table: Any, *, encoding: str | None = None, delimiter: str | None = None
+    table: Any, *, encoding: str | None = None, delimiter: str | None = None, watch: bool = True
 ) -> Iterator[Table]:
     """Open a file, standard input (``-``) or a data frame as a table.
 
@@ -296,6 +296,8 @@ def open_table(
         Of a text file; UTF-8 by default, or UTF-16 where it begins with that mark.
     delimiter : str, default=None
         Between the cells of a CSV file; by default the one that is most frequent in the header.
+    watch : bool, default=True
+        Raise an error at the end where the file was written to meanwhile.
     """
     try:
         import duckdb
@@ -324,7 +326,7 @@ def open_table(
         before = _state(path)
         spooled = spool(path, name, encoding, Path(folder))
         yield _file_table(spooled, name, path, delimiter, connection)
-        if _state(path) != before:
+        if watch and _state(path) != before:
             raise TableError(f"{name} changed while it was read. Do it again.")
 
 

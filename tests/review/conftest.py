@@ -76,12 +76,12 @@ def open_desk(folder, run):
 
 
 @pytest.fixture
-def drawn(run, check):
+def drawn(run):
     """The sample of an audit of 60 rows."""
     from rankprune.review import FILE, Store, draw_sample
 
     with Store(run / FILE) as store:
-        return draw_sample(check, store, 60, seed=0)
+        return draw_sample(run, store, 60, seed=0)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from asgi import HOST, Client, call
 from conftest import uid
 from rankprune import check_table
+from rankprune._label_check import file_sha256
 from rankprune.review import FILE, Store, open_desk
 
 
@@ -120,6 +121,14 @@ def test_a_locked_log_is_503_and_the_same_message_goes_through_later(people, ope
     assert ann.decide(card["row"], "flip", name).status == 200
 
 
+def test_the_name_of_one_answer_cannot_be_that_of_another(people):
+    (ann,) = people("ann")
+    first, second = ann.next(count=2).json["cards"]
+    name = uid()
+    assert ann.decide(first["row"], "flip", name).status == 200
+    assert ann.decide(second["row"], "flip", name).status == 422
+
+
 def test_undo_gives_the_card_back(people):
     (ann,) = people("ann")
     (card,) = ann.next(count=1).json["cards"]
@@ -220,7 +229,7 @@ class TestAudit:
         assert not np.allclose(found.scores.probability, check.scores.probability, atol=0.01)
         run = found.save(tmp_path / "turned" / "run")
         with Store(run / FILE) as store:
-            store.keep_draw(replace(drawn, id=None, input=found.source.sha256))
+            store.keep_draw(replace(drawn, id=None, scores=file_sha256(run / "scores.parquet")))
         with open_desk(run, "audit") as desk:
             turned_round = self.transcript(people("ann", desk=desk)[0])
         as_it_is = self.transcript(people("ann", mode="audit")[0])
@@ -231,9 +240,9 @@ class TestAudit:
         (ann,) = people("ann", mode="audit")
         inside = {row for row, _, _ in drawn.rows}
         outside = next(row for row in range(300) if row not in inside)
-        assert ann.get(f"/api/card/{outside + 1}").status == 404
-        assert ann.get(f"/api/find?name={outside + 1}").status == 404
-        assert ann.decide(outside + 1, "positive").status == 404
+        assert ann.get("/api/card/61").status == 404
+        assert ann.get(f"/api/find?name=r{outside:04d}").status == 404
+        assert ann.decide(61, "positive").status == 404
 
     @pytest.mark.parametrize(
         "wanted",

@@ -24,7 +24,7 @@ def audited(tmp_path_factory):
     check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
     run = check.save(folder / "run")
     with Store(run / FILE) as store:
-        draw_sample(check, store, SIZE, seed=0)
+        draw_sample(run, store, SIZE, seed=0)
     judge(run, truth)
     return run, labels, truth
 
@@ -43,20 +43,20 @@ def begun(tmp_path):
     check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
     run = check.save(tmp_path / "run")
     with Store(run / FILE) as store:
-        draw_sample(check, store, 40, seed=0)
+        draw_sample(run, store, 40, seed=0)
     return run, truth
 
 
 class TestDraw:
     def test_a_sample_is_drawn_once(self, begun):
         run, _ = begun
-        check = LabelCheck.load(run)
         with Store(run / FILE) as store:
             first = store.last_draw()
-            assert draw_sample(check, store, 40, seed=7) == first
+            assert draw_sample(run, store, 40, seed=7) == first
+            assert draw_sample(run, store, seed=7) == first
             with pytest.raises(TableError, match=r"--n must be 40.*got 50.*--force"):
-                draw_sample(check, store, 50, seed=0)
-            again = draw_sample(check, store, 50, seed=0, again=True)
+                draw_sample(run, store, 50, seed=0)
+            again = draw_sample(run, store, 50, seed=0, again=True)
         assert again.id == first.id + 1
         assert len(again.rows) == 50
 
@@ -70,18 +70,37 @@ class TestDraw:
             assert check.scores.suspect[row] == suspect
         assert sum(draw.sizes) == 200
 
-    def test_a_sample_of_another_table_does_not_count(self, begun):
-        run, _ = begun
-        check = LabelCheck.load(run)
-        other = replace(check, source=replace(check.source, sha256="other"))
+    @pytest.mark.parametrize("change", [{"positive": "no"}, {"noise_estimator": "tight"}])
+    def test_a_sample_of_another_check_says_nothing_about_this_one(self, begun, change):
+        """With labels the other way round, or other suspects, answers would mean something else."""
+        run, truth = begun
+        judge(run, truth, 40)
+        settings = {"noise_estimator": "confident-counts", **change}
+        path = LabelCheck.load(run).source.path
+        check_table(path, "label", scorer=None, **settings).save(run, force=True)
+        with pytest.raises(TableError, match=r"drawn by another check.*--force"):
+            audit_record(run)
+        with pytest.raises(TableError, match=r"drawn by another check"), open_desk(run, "audit"):
+            pass
         with Store(run / FILE) as store:
-            assert draw_sample(other, store, 30, seed=0).input == "other"
+            with pytest.raises(TableError, match=r"drawn by another check"):
+                draw_sample(run, store, 40, seed=0)
+            assert draw_sample(run, store, 40, seed=0, again=True).id == 2
+
+    def test_the_same_check_made_again_keeps_its_audit(self, begun):
+        run, truth = begun
+        judge(run, truth, 40)
+        before = audit_record(run)
+        path = LabelCheck.load(run).source.path
+        check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
+        check.save(run, force=True)
+        assert audit_record(run) == before
 
     def test_answers_of_an_earlier_sample_do_not_count(self, begun):
         run, truth = begun
         judge(run, truth, 40)
         with Store(run / FILE) as store:
-            draw_sample(LabelCheck.load(run), store, 40, seed=1, again=True)
+            draw_sample(run, store, 40, seed=1, again=True)
         assert audit_record(run).n_unjudged == 40
 
 
@@ -91,7 +110,7 @@ class TestRecord:
         record = audit_record(run)
         found = record.estimate
         assert found.wrong_share.low <= (labels != truth).mean() <= found.wrong_share.high
-        assert (found.n_judged, found.n_unsure, record.n_unjudged) == (SIZE, 0, 0)
+        assert (found.n_drawn, found.n_unsure, record.n_unjudged) == (SIZE, 0, 0)
         assert record.reviewers == ("ann",)
         assert record.is_finished
 
@@ -170,7 +189,19 @@ class TestRecord:
             "The blind audit is not finished: 10 of its 40 rows are not judged yet, and may be "
             "right or wrong."
         )
-        assert "10 were not judged yet" in "\n".join(audit_lines(check, record))
+        assert audit_lines(check, record)[1:] == ["Go on with: rankprune audit RUN"]
+
+    def test_where_nobody_is_sure_of_anything_the_bounds_are_told(self, begun):
+        run, _ = begun
+        with open_desk(run, "audit") as desk:
+            for row in desk.queue:
+                desk.decide(uid(), "ann", row, "unsure", seconds=1.0, note="")
+        record = audit_record(run)
+        assert (record.is_finished, record.before_after) == (True, None)
+        assert record.estimate.n_unsure == 40
+        assert record.estimate.wrong_share.low == 0
+        record.save(run)
+        assert "40 of 40 rows have no clear answer" in write_report(run).read_text()
 
     def test_without_a_sample_or_a_log_the_next_step_is_named(self, run):
         with pytest.raises(TableError, match="nobody has reviewed anything yet"):
@@ -197,7 +228,7 @@ class TestRecord:
         check = check_table(path, "label", probabilities="p", noise_estimator="confident-counts")
         run = check.save(tmp_path / "run")
         with Store(run / FILE) as store:
-            draw_sample(check, store, 20, seed=0)
+            draw_sample(run, store, 20, seed=0)
         judge(run, truth, 20)
         assert "the probabilities were given" in audit_record(run).notes[0]
 
@@ -236,6 +267,25 @@ class TestReport:
         assert "The blind audit is not finished" in page
         assert "A blind audit of" not in page
         assert '<p class="verdict">About' in page
+        assert "suspects that are wrong" not in page
+
+    def test_an_unfinished_audit_does_not_hide_what_trusted_rows_tell(self, tmp_path):
+        path, _, truth = noisy_csv(tmp_path, n=200)
+        lines = path.read_text().splitlines()
+        lines = [f"{line},{int(i % 3 == 0)}" for i, line in enumerate(lines)]
+        lines[0] = lines[0][:-1] + "sure"
+        path.write_text("\n".join(lines) + "\n")
+        check = check_table(
+            path, "label", trusted="sure", scorer=None, noise_estimator="confident-counts"
+        )
+        run = check.save(tmp_path / "run")
+        with Store(run / FILE) as store:
+            draw_sample(run, store, 20, seed=0)
+        judge(run, truth, 5)
+        audit_record(run).save(run)
+        assert (
+            "rows whose labels a person settled, the plain model" in write_report(run).read_text()
+        )
 
     def test_hostile_labels_are_no_markup(self, tmp_path):
         evil = "<img src=x onerror=alert(1)>"
@@ -246,7 +296,7 @@ class TestReport:
         )
         run = check.save(tmp_path / "run")
         with Store(run / FILE) as store:
-            draw_sample(check, store, 20, seed=0)
+            draw_sample(run, store, 20, seed=0)
         judge(run, truth, 20)
         audit_record(run).save(run)
         assert "<img" not in write_report(run).read_text()

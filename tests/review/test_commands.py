@@ -104,6 +104,25 @@ def test_mistakes_are_one_line_and_serve_nothing(command, served, run, table, wo
     assert served == []
 
 
+def test_a_guideline_in_another_encoding_is_named(command, served, run, table, tmp_path):
+    guideline = tmp_path / "how.txt"
+    guideline.write_bytes("Zweimal prüfen".encode("latin-1"))
+    code, _, err = command("review", run, "--table", table, "--guideline", guideline)
+    assert code == 2
+    assert f"--guideline must be UTF-8 text; byte 10 of {guideline} is none" in err
+
+
+def test_a_table_that_is_touched_meanwhile_ends_no_review(command, run, table, monkeypatch):
+    def touch(self):
+        table.write_text(table.read_text() + "\n")
+        self.close()
+
+    monkeypatch.setattr(_serve.Server, "run", touch)
+    code, _, err = command("review", run, "--table", table)
+    assert code == 0
+    assert "rows judged" in err
+
+
 def test_a_changed_table_is_not_reviewed(command, served, run, table):
     table.write_text(table.read_text().replace("red", "rot", 1))
     code, _, err = command("review", run, "--table", table)
@@ -161,12 +180,30 @@ def test_reviews_in_separate_files_are_merged(command, run, table, folder, tmp_p
     words = ("export", run, "--table", table, "--force", "-o", tmp_path / "out.csv")
     code, _, err = command(*words, "--merge", other)
     assert code == 0
-    assert f"1 decisions of {other} are new, 0 were known." in err
+    assert f"1 decisions of {other / FILE} are new, 0 were known." in err
     assert "2 labels are settled, 2 of them changed." in err
     code, _, err = command(*words, "--merge", other / FILE)
     assert "0 decisions" in err
     assert "1 were known" in err
     assert command(*words, "--merge", tmp_path / "none")[0] == 2
+
+
+def test_reviews_of_another_table_are_not_merged(command, run, table, folder, tmp_path):
+    from rankprune import check_table
+
+    judge(run, table, {0: "flip", 1: "flip"})
+    other = folder / "other.csv"
+    other.write_text(table.read_text().replace("text", "TEXT").replace("<script>", "x"))
+    theirs = check_table(
+        other, "label", scorer=None, noise_estimator="confident-counts", drop=["story"]
+    ).save(tmp_path / "theirs")
+    judge(theirs, other, {0: "keep", 1: "keep"})
+    words = ("export", run, "--table", table, "--force", "-o", tmp_path / "out.csv")
+    code, _, err = command(*words, "--merge", theirs)
+    assert code == 0
+    assert "2 decisions of" in err
+    assert "were left out: they are about rows that are other ones here" in err
+    assert "2 labels are settled, 2 of them changed." in err
 
 
 def test_train_reviewed(command, run, table, tmp_path):
@@ -211,7 +248,7 @@ class TestAudit:
         )
         found = json.loads(out)
         assert found["estimate"]["wrong_share"]["estimate"] == 0
-        assert found["estimate"]["n_judged"] == 40
+        assert found["estimate"]["n_drawn"] == 40
         assert found["before_after"]["n_rows"] == 40
         # The report keeps it when it is drawn again.
         assert command("report", run)[0] == 0
@@ -223,7 +260,24 @@ class TestAudit:
         code, _, err = command(*words, "--n", "50")
         assert code == 2
         assert "--n must be 30" in err
+        code, _, err = command(*words)
+        assert code == 0
+        assert "30 rows were drawn" in err
         assert command(*words, "--n", "50", "--force")[0] == 0
+
+    def test_a_folder_that_is_no_run_is_left_alone(self, command, served, tmp_path):
+        for folder in (tmp_path, tmp_path / "none"):
+            code, _, err = command("audit", folder)
+            assert code == 2
+            assert "RUN must be a run directory" in err
+        assert list(tmp_path.iterdir()) == []
+
+    def test_nothing_is_drawn_where_nothing_can_be_judged(self, command, served, run, table):
+        table.unlink()
+        code, _, err = command("audit", run, "--table", table, "--n", "30")
+        assert code == 2
+        assert "does not exist" in err
+        assert not (run / FILE).exists()
 
     def test_more_rows_than_there_are_cannot_be_drawn(self, command, served, run, table):
         code, _, err = command("audit", run, "--table", table, "--n", "301")
@@ -238,6 +292,18 @@ class TestAudit:
         assert not (run / FILE).exists()
         widths = json.loads(command("audit", run, "--plan", "--format", "json")[1])
         assert list(widths) == ["50", "100", "200"]
+
+    def test_a_table_of_few_rows_has_a_plan_too(self, command, tmp_path):
+        from rankprune import check_table
+
+        lines = ["size,kind", *(f"{i % 10},{'big' if i % 10 > 4 else 'small'}" for i in range(30))]
+        path = tmp_path / "things.csv"
+        path.write_text("\n".join(lines))
+        few = check_table(path, "kind", positive="big", scorer=None).save(tmp_path / "run")
+        assert list(json.loads(command("audit", few, "--plan", "--format", "json")[1])) == ["30"]
+
+    def test_larger_samples_tell_more(self, command, run):
+        widths = json.loads(command("audit", run, "--plan", "--format", "json")[1])
         assert widths["50"]["wrong_share"] > widths["200"]["wrong_share"] > 0
 
     def test_plan_and_estimate_exclude_each_other(self, command, run):

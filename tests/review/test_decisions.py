@@ -58,7 +58,7 @@ def test_kappa_is_that_of_scikit_learn():
         for name, answers in (("ann", first), ("ben", second))
         for row, answer in enumerate(answers)
     ]
-    (found,) = agreements(outcomes(decisions).values())
+    (found,) = agreements(decisions)
     assert found.reviewers == ("ann", "ben")
     assert found.n_rows == 8
     assert found.share == pytest.approx(5 / 8)
@@ -71,10 +71,33 @@ def test_kappa_is_not_made_up_where_there_is_but_one_answer():
         for name in ("ann", "ben")
         for row in range(3)
     ]
-    (found,) = agreements(outcomes(decisions).values())
+    (found,) = agreements(decisions)
     assert (found.share, found.kappa) == (1.0, None)
 
 
 def test_who_settles_a_disagreement_is_not_part_of_the_agreement():
     decisions = made(("ann", "keep"), ("ben", "flip"), ("cec", "flip", {"settles": True}))
-    assert [one.reviewers for one in agreements(outcomes(decisions).values())] == [("ann", "ben")]
+    assert [one.reviewers for one in agreements(decisions)] == [("ann", "ben")]
+
+
+def test_whoever_thinks_again_does_not_change_the_agreement():
+    decisions = [
+        replace(BASE, uid="a", reviewer="ann", answer="keep"),
+        replace(BASE, uid="b", reviewer="ben", answer="flip"),
+        replace(BASE, uid="b/undo", reviewer="ben", answer="undo", undo_of="b"),
+        replace(BASE, uid="c", reviewer="ben", answer="keep"),
+    ]
+    (found,) = agreements(decisions)
+    assert found.share == 0.0
+    assert outcomes(decisions)[0].status == "keep"
+
+
+def test_a_slip_that_was_taken_back_before_the_other_answered_does_not_count():
+    decisions = [
+        replace(BASE, uid="a", reviewer="ann", answer="flip"),
+        replace(BASE, uid="a/undo", reviewer="ann", answer="undo", undo_of="a"),
+        replace(BASE, uid="b", reviewer="ben", answer="keep"),
+        replace(BASE, uid="c", reviewer="ann", answer="keep"),
+    ]
+    (found,) = agreements(decisions)
+    assert found.share == 1.0

@@ -117,10 +117,68 @@ def test_a_disagreement_has_a_queue_and_is_settled(open_desk):
     decide(desk, row, "flip", "cec")
     assert shown(desk, "cec", wanted) == []
     assert desk._outcomes[row - 1].status == "flip"
-    # Who settled it may think again; the others may not settle it a second time.
+    # Who settled it may think again.
     decide(desk, row, "keep", "cec")
     assert desk._outcomes[row - 1].status == "keep"
     assert desk.summary()["keep"] == 1
+
+
+def test_the_two_who_disagree_settle_nothing_but_may_change_their_minds(open_desk):
+    desk = open_desk(overlap=1.0)
+    row = shown(desk)[0]
+    decide(desk, row, "flip", "ann")
+    decide(desk, row, "keep", "ben")
+    decide(desk, row, "flip", "ann")
+    assert desk._outcomes[row - 1].status == "disagreement"
+    decide(desk, row, "keep", "ann")
+    assert desk._outcomes[row - 1].status == "keep"
+    assert desk.progress("ann")["agreement"][0]["share"] == 0.0
+
+
+def test_who_is_to_judge_does_not_see_that_another_was_unsure(open_desk):
+    desk = open_desk(overlap=1.0)
+    row = shown(desk)[0]
+    decide(desk, row, "unsure", "ann", note="looks like flip to me")
+    assert desk.card("ben", row - 1)["said"] == []
+    decide(desk, row, "unsure", "ben")
+    assert desk.card("cec", row - 1)["said"][0]["note"] == "looks like flip to me"
+
+
+def test_rows_found_by_name_are_in_the_queues_too(open_desk, check):
+    desk = open_desk()
+    row = int(np.flatnonzero(~check.scores.suspect)[0])
+    decide(desk, row + 1, "unsure")
+    assert shown(desk, "ben", Filter("unsure")) == [row + 1]
+    assert row + 1 not in shown(desk, "ben", count=500)
+
+
+def test_rows_that_changed_since_are_judged_anew(open_desk, folder, run, check):
+    from rankprune import check_table
+
+    first, second = (int(row) for row in check.suspect_rows()[:2])
+    desk = open_desk()
+    decide(desk, first + 1, "flip")
+    decide(desk, second + 1, "flip")
+    path = folder / "changed.csv"
+    lines = (folder / "people.csv").read_text().splitlines()
+    lines[first + 1] = lines[first + 1].replace("text", "TEXT").replace("<script>", "other")
+    path.write_text("\n".join(lines) + "\n")
+    again = check_table(
+        path, "label", id="row id", scorer=None, drop=["story"], noise_estimator="confident-counts"
+    )
+    again.save(run, force=True)
+    desk = open_desk(table=path)
+    assert desk.progress("ann")["done"] == 1
+    assert shown(desk, count=1) == [first + 1]
+    decide(desk, first + 1, "keep", "ben")
+    assert desk._outcomes[first].status == "keep"
+
+
+def test_a_group_without_a_value_can_be_chosen(open_desk):
+    desk = open_desk()
+    row = desk.queue[0]
+    desk.rows._kept[row][3] = None
+    assert shown(desk, wanted=Filter(column=3, value="")) == [row + 1]
 
 
 def test_rows_that_somebody_is_unsure_of_have_a_queue(open_desk):
@@ -159,7 +217,10 @@ def test_undo_takes_back_ones_own_last_answer_alone(open_desk):
     decide(desk, first, "keep")
     decide(desk, second, "flip")
     decide(desk, third, "flip", "ben")
-    assert desk.undo(uid(), "ann") == second - 1
+    name = uid()
+    assert desk.undo(name, "ann") == second - 1
+    # Sent again, because the answer got lost.
+    assert desk.undo(name, "ann") == second - 1
     assert desk.undo(uid(), "ann") == first - 1
     assert desk.undo(uid(), "ann") is None
     assert desk.progress("ann")["done"] == 1
@@ -212,8 +273,9 @@ def test_what_is_decided_says_what_was_shown(open_desk, run, check):
 def test_any_labeled_row_can_be_looked_up_and_judged(open_desk, check):
     desk = open_desk()
     row = int(np.flatnonzero(~check.scores.suspect)[0])
-    assert desk.may_show(row)
-    assert not desk.may_show(10**6)
+    assert desk.row(row + 1) == row
+    assert desk.row(10**6) is None
+    assert desk.find(f"r{row:04d}") == desk.find(str(row + 1)) == row
     card = desk.card("ann", row)
     assert card["suggestion"] == card["label"]
     decide(desk, row + 1, "flip")
@@ -223,10 +285,14 @@ def test_any_labeled_row_can_be_looked_up_and_judged(open_desk, check):
 class TestAudit:
     def test_rows_come_in_the_order_of_the_draw_and_no_others(self, open_desk, drawn):
         desk = open_desk("audit")
-        assert shown(desk, count=20) == [row + 1 for row, _, _ in drawn.rows[:20]]
+        # By their place in the sample: the number of a row may tell its label.
+        assert shown(desk, count=20) == list(range(1, 21))
+        assert [desk.row(number) for number in range(1, 61)] == [row for row, _, _ in drawn.rows]
+        assert desk.row(0) is desk.row(61) is None
         inside = {row for row, _, _ in drawn.rows}
         outside = next(row for row in range(300) if row not in inside)
-        assert not desk.may_show(outside)
+        assert desk.find(f"r{outside:04d}") is None
+        assert desk.find(f"r{desk.queue[4]:04d}") == desk.find("5") == desk.queue[4]
 
     def test_a_card_is_blind(self, open_desk, drawn):
         desk = open_desk("audit")
@@ -237,14 +303,14 @@ class TestAudit:
     def test_progress_does_not_tell_how_many_are_wrong(self, open_desk, drawn):
         desk = open_desk("audit")
         for row in desk.queue[:6]:
-            decide(desk, row + 1, "positive")
+            desk.decide(uid(), "ann", row, "positive", seconds=2.0, note="")
         found = desk.progress("ann")
         assert "recent" not in found
         assert found["done"] == 6
 
     def test_neither_label_nor_score_is_kept_with_an_answer(self, open_desk, drawn, run):
         desk = open_desk("audit")
-        decide(desk, desk.queue[0] + 1, "negative")
+        desk.decide(uid(), "ann", desk.queue[0], "negative", seconds=2.0, note="")
         with Store(run / FILE) as store:
             (made,) = store.decisions("audit", drawn.id)
         assert (made.label, made.score, made.answer) == (None, None, "negative")

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -65,13 +66,15 @@ def test_an_interrupt_is_the_usual_end(folder, run, bench):
         assert len(store.decisions("review")) == 3
 
 
-def test_each_person_has_a_link_and_other_hosts_are_warned_of(folder, run):
+def test_each_person_has_a_link_and_other_hosts_are_warned_of(folder, run, bench):
     table = folder / "people.csv"
     words = ("--table", table, "--reviewer", "ann", "--reviewer", "ben b", "--host", "0.0.0.0")
     process = start(folder, "review", run, *words)
     lines = [process.stdout.readline() for _ in range(2)]
-    assert lines[0].startswith("ann: http://0.0.0.0:")
-    assert lines[1].startswith("ben b: http://0.0.0.0:")
+    # By a name that others can use, and that is served.
+    assert lines[0].startswith(f"ann: http://{socket.gethostname()}:")
+    assert lines[1].startswith(f"ben b: http://{socket.gethostname()}:")
+    bench.Client(lines[0].split()[1]).close()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert "warning: anybody who can reach 0.0.0.0 can try to connect" in said
@@ -100,6 +103,8 @@ def test_the_loopback_address_has_several_names():
     assert set(_names("127.0.0.1", 80)) == {"127.0.0.1:80", "localhost:80", "[::1]:80"}
     assert _names("Example.org", 80) == ("example.org:80",)
     assert _names("fe80::1", 80) == ("[fe80::1]:80",)
+    everywhere = _names("0.0.0.0", 80)
+    assert {"127.0.0.1:80", f"{socket.gethostname().lower()}:80"} <= set(everywhere)
 
 
 def test_reviewers_are_checked(monkeypatch):

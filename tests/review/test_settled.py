@@ -119,9 +119,11 @@ class TestExport:
 
     def export(self, run, target, **options):
         found = settled(run)
-        return export_reviewed(
+        written = export_reviewed(
             LabelCheck.load(run), target, found.rows, found.is_positive, **options
         )
+        self.same_bytes = written.same_bytes
+        return written.kept, written.removed
 
     def test_a_text_file_differs_in_the_changed_labels_alone(self, tmp_path):
         rows, labels, _ = noisy_rows(200)
@@ -140,6 +142,7 @@ class TestExport:
             mended = line.removesuffix(names[labels[row]]) + names[1 - labels[row]]
             expected = expected[:start] + mended + expected[end:]
         assert (tmp_path / "out.csv").read_bytes().decode() == expected
+        assert self.same_bytes
 
     @pytest.mark.parametrize("name", ["t.tsv", "t.parquet", "t.csv"])
     @pytest.mark.parametrize("target", ["out.csv", "out.tsv", "out.parquet"])
@@ -167,12 +170,35 @@ class TestExport:
             before[row][4] = turned[before[row][4]]
         assert after == before
 
-    def test_json_lines_and_frames_come_out_as_tables(self, tmp_path):
-        rows, _, _ = noisy_rows(150)
+    def test_json_lines_stay_json_lines_or_become_a_table(self, tmp_path):
+        rows, labels, _ = noisy_rows(150)
         path = write_json_lines(tmp_path / "t.jsonl", rows)
         run = checked(path, tmp_path / "run")
-        judge(run, {0: "flip"})
+        judge(run, {0: "flip", 2: "flip"})
         assert self.export(run, tmp_path / "out.csv") == (150, 0)
+        assert not self.same_bytes
+        assert self.export(run, tmp_path / "out.jsonl") == (150, 0)
+        assert self.same_bytes
+        before, after = (
+            (tmp_path / name).read_text().splitlines() for name in ("t.jsonl", "out.jsonl")
+        )
+        assert [i for i in range(150) if before[i] != after[i]] == [0, 2]
+        assert json.loads(after[2])["label"] == ["yes", "no"][labels[2]]
+        with pytest.raises(TableError, match=r"must end in \.csv, \.tsv or \.parquet"):
+            self.export(run, tmp_path / "less.jsonl", drop_suspects=True)
+
+    def test_a_quote_inside_a_cell_changes_nothing_else(self, tmp_path):
+        rows, _labels, _ = noisy_rows(150)
+        lines = [",".join(NAMES), *(",".join(row) for row in rows)]
+        lines[3] = lines[3].replace("r0002", '5" röhre')
+        path = tmp_path / "t.csv"
+        path.write_bytes("\r\n".join(lines).encode("latin-1") + b"\r\n")
+        run = checked(path, tmp_path / "run", encoding="latin-1")
+        judge(run, {9: "flip"})
+        assert self.export(run, tmp_path / "out.csv") == (150, 0)
+        assert self.same_bytes
+        after = (tmp_path / "out.csv").read_bytes().decode("latin-1").split("\r\n")
+        assert [i for i in range(151) if lines[i] != after[i]] == [10]
 
     def test_suspects_that_nobody_settled_are_left_out_when_asked_to(self, tmp_path):
         path, _, _ = noisy_csv(tmp_path, n=200)
@@ -211,6 +237,7 @@ class TestExport:
         (_, before), (_, after) = self.given(path), self.given(tmp_path / "out.csv")
         assert [row[:4] for row in before] == [row[:4] for row in after]
         assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+        assert not self.same_bytes
 
     def test_the_input_is_never_the_output(self, tmp_path):
         path, _, _ = noisy_csv(tmp_path, n=150)

@@ -3,13 +3,14 @@
 import sqlite3
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from rankprune.exceptions import TableError
 from rankprune.review import _store
 from rankprune.review._decisions import Decision
-from rankprune.review._store import Conflict, Draw, Locked, Store
+from rankprune.review._store import Conflict, Draw, Locked, Merged, Store
 
 BASE = Decision(
     "00000001", 3, "hash", "review", None, "ann", "keep", "yes", 0.25, 1.5, "a note", "2026-01-01"
@@ -32,7 +33,7 @@ def test_what_was_written_is_read(store, tmp_path):
 
 def test_a_message_that_arrives_twice_counts_once(store):
     store.add(BASE)
-    assert store.add(replace(BASE, answer="flip")) == BASE
+    assert store.add(replace(BASE, note="sent again")) == BASE
     assert store.decisions("review") == [BASE]
 
 
@@ -167,8 +168,8 @@ class TestDraws:
 
     def test_the_last_one_counts(self, store):
         store.keep_draw(self.drawn)
-        store.keep_draw(replace(self.drawn, input="other"))
-        assert store.last_draw().input == "other"
+        store.keep_draw(replace(self.drawn, scores="other"))
+        assert store.last_draw().scores == "other"
         assert store.last_draw().id == 2
 
 
@@ -230,15 +231,56 @@ class TestSchema:
 
 class TestMerge:
     def test_reviews_of_others_are_added_once(self, tmp_path):
-        with Store(tmp_path / "a") as one, Store(tmp_path / "b") as other:
+        with Store(tmp_path / "a") as one:
             one.add(BASE)
-            other.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"))
-            other.add(replace(BASE, uid="00000003", mode="audit", answer="positive"))
-            assert one.merge(tmp_path / "b") == (1, 0)
-            assert one.merge(tmp_path / "b") == (0, 1)
+            theirs = [replace(BASE, uid="00000002", reviewer="ben", answer="flip")]
+            assert one.merge(theirs, lambda _: True) == Merged(1, 0, 0)
+            assert one.merge(theirs, lambda _: True) == Merged(0, 1, 0)
             assert [made.reviewer for made in one.decisions("review")] == ["ann", "ben"]
 
-    def test_a_log_that_is_not_there_is_named(self, tmp_path):
-        with Store(tmp_path / "a") as one, pytest.raises(TableError, match="does not exist"):
-            one.merge(tmp_path / "b")
-        assert not (tmp_path / "b").exists()
+    def test_what_is_about_other_rows_is_left_out(self, tmp_path):
+        with Store(tmp_path / "a") as one:
+            theirs = [replace(BASE, uid="00000002"), replace(BASE, uid="00000003", row_hash="x")]
+            assert one.merge(theirs, lambda made: made.row_hash == "hash") == Merged(1, 0, 1)
+            assert [made.uid for made in one.decisions("review")] == ["00000002"]
+
+
+class TestReadOnly:
+    @pytest.fixture
+    def kept(self, tmp_path, monkeypatch):
+        """A log that can only be read; root may write anything, so it is asked otherwise."""
+        folder = tmp_path / "kept"
+        folder.mkdir()
+        with Store(folder / "review.sqlite") as store:
+            store.add(BASE)
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        monkeypatch.setattr(_store.os, "access", lambda *_: False)
+        yield folder / "review.sqlite"
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+    def test_it_is_read_from_a_copy(self, kept):
+        with Store(kept) as store:
+            assert store.decisions("review") == [BASE]
+            place = Path(store._copy.name)
+        assert not place.exists()
+
+    def test_nobody_is_let_to_answer(self, kept):
+        with (
+            Store(kept) as store,
+            pytest.raises(OSError, match=r"cannot be written to. Copy the run"),
+        ):
+            store.refuse_unwritable()
+
+
+def test_what_was_said_of_other_cells_is_no_conflict(store):
+    store.add(BASE)
+    store.add(replace(BASE, uid="00000002", reviewer="ben", row_hash="new", answer="flip"))
+    assert len(store.decisions("review")) == 2
+
+
+def test_a_name_is_that_of_one_decision(store):
+    store.add(BASE)
+    with pytest.raises(ValueError, match="uid names another decision already"):
+        store.add(replace(BASE, row=4))
+    assert store.find(BASE.uid) == BASE
+    assert store.find("none") is None

@@ -101,7 +101,7 @@ def render_report(
         audit_headline=None if audit is None else audit_headline(check, audit),
         audit_rows=[] if audit is None else audit_rows(check, audit),
         audit_notes=[] if audit is None else audit_notes(audit),
-        before_after=check.before_after if audit is None else audit.before_after,
+        before_after=audit.before_after if audit and audit.before_after else check.before_after,
         points=trust_points(check),
         better=better(check),
         plots={name: Markup(svg) for name, svg in draw_plots(check).items()},

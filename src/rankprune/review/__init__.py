@@ -2,7 +2,7 @@
 
 from rankprune.review._audits import audit_record, draw_sample
 from rankprune.review._serve import Server, checked_reviewers, is_loopback, open_desk
-from rankprune.review._settled import Settled, settled_labels
+from rankprune.review._settled import Settled, current_rows, settled_labels
 from rankprune.review._store import FILE, Store
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Store",
     "audit_record",
     "checked_reviewers",
+    "current_rows",
     "draw_sample",
     "is_loopback",
     "open_desk",

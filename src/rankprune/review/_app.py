@@ -205,10 +205,10 @@ def card(request: Request, site: Site, session: Session) -> Response:
 
 def find(request: Request, site: Site, _: Session) -> Response:
     """Return the number of the row that has a name."""
-    row = site.desk.rows.find(request.query_params.get("name", "")[:500])
-    if row is None or not site.desk.may_show(row):
+    row = site.desk.find(request.query_params.get("name", "")[:500])
+    if row is None:
         raise HTTPException(404, "There is no such row.")
-    return JSONResponse({"row": row + 1})
+    return JSONResponse({"row": site.desk.number(row)})
 
 
 def progress(_: Request, site: Site, session: Session) -> Response:
@@ -234,9 +234,8 @@ def next_cards(site: Site, session: Session, body: dict[str, Any]) -> dict[str, 
     if len(held) > _MAX_HELD or not all(isinstance(row, int) for row in held):
         raise HTTPException(422, f"held must be at most {_MAX_HELD} row numbers.")
     count = _number(body, "count", 1, _MAX_CARDS, 5)
-    cards = site.desk.next_cards(
-        session.reviewer, _filter(site.desk, body), [row - 1 for row in held], int(count)
-    )
+    besides = [row for row in map(site.desk.row, held) if row is not None]
+    cards = site.desk.next_cards(session.reviewer, _filter(site.desk, body), besides, int(count))
     return {"cards": cards, "progress": site.desk.progress(session.reviewer)}
 
 
@@ -251,9 +250,11 @@ def decide(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]
         raise HTTPException(422, f"note must be a text of at most {_MAX_NOTE} signs.")
     row = _row(desk, _field(body, "row", int))
     seconds = _number(body, "seconds", 0.0, float("inf"), 0.0)
-    desk.decide(
-        _uid(body), session.reviewer, row, answer, seconds=min(seconds, _MAX_SECONDS), note=note
-    )
+    seconds = min(seconds, _MAX_SECONDS)
+    try:
+        desk.decide(_uid(body), session.reviewer, row, answer, seconds=seconds, note=note)
+    except ValueError as error:
+        raise HTTPException(422, f"{error}.") from error
     return {"progress": desk.progress(session.reviewer)}
 
 
@@ -273,8 +274,8 @@ def undo(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _row(desk: Desk, number: int) -> int:
-    row = number - 1
-    if not desk.may_show(row):
+    row = desk.row(number)
+    if row is None:
         raise HTTPException(404, "There is no such row.")
     return row
 

@@ -16,32 +16,57 @@ from rankprune.exceptions import TableError
 from rankprune.review._decisions import DISAGREEMENT, outcomes
 from rankprune.review._store import FILE, Draw, Store
 
+SIZE = 200
 
-def current_draw(run: LabelCheck, store: Store) -> Draw:
-    """Return the sample of the audit of this run."""
+
+def current_draw(folder: Path, store: Store) -> Draw:
+    """Return the sample of the audit of a run."""
     found = store.last_draw()
-    if found is None or found.input != run.source.sha256:
+    if found is None:
+        raise TableError("No sample was drawn yet. Draw one with: rankprune audit RUN --n 200")
+    if found.scores != file_sha256(folder / SCORES):
         raise TableError(
-            "No sample was drawn from this table yet. Draw one with: rankprune audit RUN --n 200"
+            "The sample was drawn by another check of this table, with other labels, suspects or "
+            "scores, and says nothing about these. Check again as it was then, or draw a new "
+            "sample with: rankprune audit RUN --n 200 --force"
         )
     return found
 
 
 def draw_sample(
-    run: LabelCheck, store: Store, n: int, *, seed: int | None, again: bool = False
+    folder: Path, store: Store, n: int | None = None, *, seed: int | None, again: bool = False
 ) -> Draw:
-    """Draw the sample of an audit, once: a new one only when asked for."""
-    known = store.last_draw()
-    if known is not None and known.input == run.source.sha256 and not again:
-        if len(known.rows) != n:
+    """Draw the sample of an audit, once: a new one only when asked for.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    store : Store
+    n : int, default=None
+        Rows; as many as were drawn before, or 200.
+    seed : int or None
+    again : bool, default=False
+        Draw a new one; what was judged in the old one stays in the log, but no longer counts.
+    """
+    if store.last_draw() is not None and not again:
+        known = current_draw(folder, store)
+        if n not in (None, len(known.rows)):
             raise TableError(
                 f"--n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: "
                 "it is fixed before anything is judged. Draw a new one with --force; what was "
                 "judged in the old one stays in the log, but no longer counts."
             )
         return known
+    run = LabelCheck.load(folder)
     scores = run.scores
-    sample = audit.draw(scores.is_positive, scores.suspect, n, pos_label=True, random_state=seed)
+    sample = audit.draw(
+        scores.is_positive,
+        scores.suspect,
+        SIZE if n is None else n,
+        pos_label=True,
+        random_state=seed,
+    )
     rows = zip(
         scores.rows[sample.rows].tolist(),
         sample.is_positive.tolist(),
@@ -51,7 +76,7 @@ def draw_sample(
     return store.keep_draw(
         Draw(
             None,
-            str(run.source.sha256),
+            file_sha256(folder / SCORES),
             sample.sizes,
             run.positive,
             run.negative,
@@ -75,7 +100,7 @@ def audit_record(
     """
     run = LabelCheck.load(folder)
     with Store(folder / FILE, must_exist=True) as store:
-        draw = current_draw(run, store)
+        draw = current_draw(folder, store)
         found = outcomes(store.decisions("audit", draw.id))
     rows, is_positive, suspect = (np.asarray(part) for part in zip(*draw.rows, strict=True))
     sample = audit.AuditSample(rows, is_positive, suspect, draw.sizes, True, False)
@@ -83,7 +108,7 @@ def audit_record(
     answers = [said.get(found[row].status) if row in found else None for row in rows.tolist()]
     n_unjudged = sum(row not in found for row in rows.tolist())
     before_after, notes = None, []
-    if not n_unjudged:
+    if not n_unjudged and any(answer is not None for answer in answers):
         try:
             before_after = judge_on_audit(run, sample, answers, table, model=model, n_jobs=n_jobs)
         except (TableError, OSError) as error:

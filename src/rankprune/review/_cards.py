@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankprune._column_plan import copies_of_label
 from rankprune._label_check import LabelCheck, reason_for
-from rankprune._table_rows import read_labels
 from rankprune._visible import visible
+from rankprune.core._informative import auc
 from rankprune.tables import Table
 
 # Signs of a cell and columns of a row that a card shows.
@@ -32,6 +32,12 @@ IMAGES = {
     ".webp": "image/webp",
 }
 _MAX_IMAGE = 1 << 25
+_HIDDEN = "(a path, hidden)"
+# Rows that are looked at for columns that tell the label, how many values make a category, and how
+# many labels of either kind must follow from it.
+_MAX_LOOK, _FEW, _SURE = 5_000, 20, 0.98
+# A number that orders the labels this well tells them, too.
+_SURE_AUC = 0.995
 
 
 @dataclass(frozen=True)
@@ -54,12 +60,20 @@ class Rows:
         Open for as long as rows are shown.
     blind : bool
         Hide every column that tells the label.
+    hide : sequence of str
+        Columns to hide beside those.
     image_root : Path or None
         Where images lie that cells name by their path.
     """
 
     def __init__(
-        self, run: LabelCheck, table: Table, *, blind: bool, image_root: Path | None = None
+        self,
+        run: LabelCheck,
+        table: Table,
+        *,
+        blind: bool,
+        hide: Sequence[str] = (),
+        image_root: Path | None = None,
     ) -> None:
         self.run = run
         self._table = table
@@ -69,11 +83,14 @@ class Rows:
         self._kept: dict[int, list[str | None]] = {}
         asked = run.settings
         self._label = table.position(asked["label"])
-        hidden = {asked["label"], *asked.get("redact", ())}
+        for name in hide:
+            table.column(name, "--hide")
+        hidden = {asked["label"], *asked.get("redact", ()), *hide}
         if blind:
             hidden |= {asked[name] for name in ("probabilities", "trusted") if asked.get(name)}
-            label = read_labels(table, asked["label"], run.positive, drop_unlabeled=True)
-            hidden |= set(copies_of_label(table, label.sql))
+            # What an earlier check wrote beside the rows.
+            hidden |= {name for name in table.names if name.startswith("rankprune_")}
+            hidden |= set(_telling(table, run))
         shown = [i for i, name in enumerate(table.names) if name not in hidden]
         self.shown = shown[:_MAX_COLUMNS]
         self.n_more = len(shown) - len(self.shown)
@@ -86,7 +103,7 @@ class Rows:
 
     def read(self, rows: Sequence[int]) -> None:
         """Read rows that will be shown."""
-        missing = [row for row in rows if row not in self._kept]
+        missing = sorted({row for row in rows if row not in self._kept})
         if not missing:
             return
         with self._lock:
@@ -99,15 +116,15 @@ class Rows:
         return self._place.get(row)
 
     def find(self, text: str) -> int | None:
-        """Return the row of this name or, where rows have none, of this number."""
-        if text in self._by_id:
-            return int(self._by_id[text])
-        row = int(text) - 1 if text.isascii() and text.isdigit() and len(text) < 16 else -1
-        return row if row in self._place else None
+        """Return the row of this name."""
+        return self._by_id.get(text)
 
-    def name(self, row: int) -> str:
-        """Return what the row is called."""
-        return str(row + 1) if self._ids is None else self._ids[self._place[row]]
+    def name(self, row: int) -> str | None:
+        """Return what the row is called, if it has a name that may be shown."""
+        if self._ids is None:
+            return None
+        name = self._ids[self._place[row]]
+        return None if self._blind and _is_path(name) else visible(name, 200)
 
     def column_name(self, column: int) -> str:
         """Return what a column is called."""
@@ -137,7 +154,8 @@ class Rows:
             text = cells[column]
             is_image = self.image(row, column) is not None
             # A path may tell the label: images often lie in a folder that is named by it.
-            shown = "" if text is None or (is_image and self._blind) else visible(text, _MAX_CELL)
+            is_hidden = text is not None and self._blind and _is_path(text)
+            shown = _HIDDEN if is_hidden else visible(text or "", _MAX_CELL)
             name = visible(self._table.names[column], 200)
             found.append(Field(column, name, shown, is_image))
         return found
@@ -173,6 +191,46 @@ class Rows:
             "reason": visible(reason_for(label, sure, self.run.out_of_fold)),
             "rank": int(scores.rank[place]),
         }
+
+
+def _telling(table: Table, run: LabelCheck) -> list[str]:
+    """Return the columns that tell the label, or almost do, by themselves."""
+    scores = run.scores
+    places = np.unique(np.linspace(0, len(scores.rows) - 1, _MAX_LOOK).astype(np.intp))
+    cells = table.cells(scores.rows[places], list(range(len(table.names))))
+    is_positive = scores.is_positive[places]
+    if is_positive.all() or not is_positive.any():
+        return []
+    columns = zip(table.names, zip(*cells, strict=True), strict=True)
+    return [name for name, column in columns if _tells(column, is_positive)]
+
+
+def _tells(column: Sequence[str | None], is_positive: NDArray[np.bool_]) -> bool:
+    """Return whether a column's values, or their order, tell the label."""
+    values, codes = np.unique([str(cell) for cell in column], return_inverse=True)
+    if len(values) <= _FEW:
+        counts = np.array(
+            [
+                np.bincount(codes[part], minlength=len(values))
+                for part in (is_positive, ~is_positive)
+            ]
+        )
+        right = counts.argmax(axis=0)[None, :] == np.array([[0], [1]])
+        shares = (counts * right).sum(axis=1) / counts.sum(axis=1)
+        return bool(shares.min() >= _SURE)
+    try:
+        numbers = np.array([float(cell) for cell in column])  # type: ignore[arg-type]  # or it fails
+    except (TypeError, ValueError):
+        return False
+    if not np.isfinite(numbers).all():
+        return False
+    area = auc(is_positive, numbers, None)
+    return max(area, 1 - area) >= _SURE_AUC
+
+
+def _is_path(text: str) -> bool:
+    """Return whether a text names an image."""
+    return Path(text[-20:]).suffix.lower() in IMAGES
 
 
 def row_hash(cells: Sequence[str | None], label: int) -> str:

@@ -139,14 +139,25 @@ class Agreement:
     kappa: float | None
 
 
-def agreements(found: Iterable[Outcome]) -> list[Agreement]:
-    """Return the agreement of each pair of people who judged some rows both."""
-    pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for outcome in found:
-        own = {one.reviewer: one.answer for one in outcome.decisions if not one.settles}
-        for a, b in combinations(sorted(own), 2):
-            pairs.setdefault((a, b), []).append((own[a], own[b]))
-    return [_agreement(names, answers) for names, answers in sorted(pairs.items())]
+def agreements(decisions: Iterable[Decision]) -> list[Agreement]:
+    """Return the agreement of each pair of people who judged some rows both.
+
+    What counts is what each had said when the second of them first answered: whoever thinks again
+    afterwards may know what the other said.
+    """
+    said: dict[int, dict[str, Decision]] = {}
+    pairs: dict[tuple[str, str], dict[int, tuple[str, str]]] = {}
+    for one in decisions:
+        of_row = said.setdefault(one.row, {})
+        if one.answer == UNDO:
+            if (known := of_row.get(one.reviewer)) and known.uid == one.undo_of:
+                del of_row[one.reviewer]
+        elif not one.settles:
+            of_row[one.reviewer] = one
+            for a, b in combinations(sorted(of_row), 2):
+                answers = of_row[a].answer, of_row[b].answer
+                pairs.setdefault((a, b), {}).setdefault(one.row, answers)
+    return [_agreement(names, list(rows.values())) for names, rows in sorted(pairs.items())]
 
 
 def _agreement(names: tuple[str, str], answers: Sequence[tuple[str, str]]) -> Agreement:

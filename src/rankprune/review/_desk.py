@@ -89,7 +89,7 @@ class Desk:
     ) -> None:
         self.rows, self.store, self.mode, self.draw = rows, store, mode, draw
         self.queue = list(queue)
-        self._known = set(self.queue)
+        self._places = {row: place for place, row in enumerate(self.queue)}
         n_twice = round(overlap * len(self.queue))
         # Spread evenly over the ranking, and the same after every start.
         self._twice = {self.queue[i * len(self.queue) // n_twice] for i in range(n_twice)}
@@ -121,18 +121,36 @@ class Desk:
                     break
         return [self.card(reviewer, row) for row in found]
 
-    def may_show(self, row: int) -> bool:
-        """Return whether a row may be shown: in an audit only those of the sample."""
+    def number(self, row: int) -> int:
+        """Return the number by which people know a row.
+
+        In an audit it is its place in the sample: where a table is sorted, the place of a row in
+        it may tell the label.
+        """
+        return self._places[row] + 1 if self.mode == "audit" else row + 1
+
+    def row(self, number: int) -> int | None:
+        """Return the row of a number; None where it may not be shown."""
         if self.mode == "audit":
-            return row in self._known
-        return self.rows.place(row) is not None
+            return self.queue[number - 1] if 0 < number <= len(self.queue) else None
+        return number - 1 if self.rows.place(number - 1) is not None else None
+
+    def find(self, text: str) -> int | None:
+        """Return the row of this name or number; None where it may not be shown."""
+        row = self.rows.find(text)
+        if row is None and text.isascii() and text.isdigit() and len(text) < 16:
+            row = self.row(int(text))
+        is_shown = row is not None and (self.mode == "review" or row in self._places)
+        return row if is_shown else None
 
     def card(self, reviewer: str, row: int) -> dict[str, Any]:
         """Return what is shown of a row."""
-        outcome = self._outcomes.get(row)
+        with self._lock:
+            outcome = self._outcomes.get(row)
+            is_open = self._is_shown(reviewer, row, "open")
         own = None if outcome is None else outcome.by(reviewer)
         card: dict[str, Any] = {
-            "row": row + 1,
+            "row": self.number(row),
             "name": self.rows.name(row),
             "fields": [asdict(field) for field in self.rows.fields(row)],
             "more": self.rows.n_more,
@@ -140,7 +158,8 @@ class Desk:
             "disagreement": outcome is not None and outcome.status == DISAGREEMENT,
             "said": [],
         }
-        if outcome is not None and outcome.status in (DISAGREEMENT, UNSURE):
+        # Whoever is to judge for themselves does not see what others said.
+        if outcome is not None and outcome.status in (DISAGREEMENT, UNSURE) and not is_open:
             card["said"] = [
                 {
                     "reviewer": visible(one.reviewer, 60),
@@ -162,10 +181,12 @@ class Desk:
         Raises `Conflict` where somebody else was first, `Locked` where the log cannot be written.
         """
         self._refresh()
-        outcome = self._outcomes.get(row)
+        with self._lock:
+            outcome = self._outcomes.get(row)
         own = None if outcome is None else outcome.by(reviewer)
+        # A third settles a disagreement; the two themselves may only change their minds.
         settles = outcome is not None and (
-            outcome.status == DISAGREEMENT or (own is not None and own.settles)
+            own.settles if own is not None else outcome.status == DISAGREEMENT
         )
         blind = self.mode == "audit"
         place = self.rows.place(row)
@@ -192,6 +213,8 @@ class Desk:
     def undo(self, uid: str, reviewer: str) -> int | None:
         """Take back what this person said last, and return the row; None where there is nothing."""
         self._refresh()
+        if (known := self.store.find(uid)) is not None:
+            return known.row
         with self._lock:
             own = [one for one in standing(self._made) if one.reviewer == reviewer]
         if not own:
@@ -218,7 +241,7 @@ class Desk:
             "minutes_left": round(left * median(pace) / 60, 1) if len(pace) >= 5 else None,
             "unsure": self._count(UNSURE),
             "disagreements": self._count(DISAGREEMENT),
-            "agreement": [asdict(one) for one in agreements(self._outcomes.values())],
+            "agreement": [asdict(one) for one in agreements(self._made)],
         }
         if self.mode == "review":
             # In an audit this would tell how many labels are wrong.
@@ -242,7 +265,9 @@ class Desk:
 
     def _matching(self, reviewer: str, wanted: Filter) -> Iterator[int]:
         every = wanted == Filter(wanted.show)
-        for row in self.queue:
+        # Rows that were found by name are not in the queue, but may be unsure like others.
+        others = [] if wanted.show == "open" else sorted(self._outcomes.keys() - self._places)
+        for row in [*self.queue, *others]:
             if self._is_shown(reviewer, row, wanted.show) and (every or self._passes(row, wanted)):
                 yield row
 
@@ -266,7 +291,8 @@ class Desk:
         return is_held and len(judges | {holder}) >= self._needed(row)
 
     def _passes(self, row: int, wanted: Filter) -> bool:
-        if wanted.column is not None and self.rows.cell(row, wanted.column) != wanted.value:
+        column = wanted.column
+        if column is not None and (self.rows.cell(row, column) or "") != wanted.value:
             return False
         scores, place = self.rows.run.scores, self.rows.place(row)
         is_positive, probability = bool(scores.is_positive[place]), scores.probability[place]
@@ -287,15 +313,21 @@ class Desk:
             return
         with self._lock:
             # Read inside, so that no decision is taken on and forgotten again.
-            made = self.store.decisions(self.mode, self.draw)
+            made = self._current(self.store.decisions(self.mode, self.draw))
             self._version, self._made = version, made
             self._uids = {one.uid for one in made}
             self._outcomes = outcomes(made)
 
+    def _current(self, made: list[Decision]) -> list[Decision]:
+        """Return what was said of rows that are still what they were."""
+        known = [one for one in made if self.rows.place(one.row) is not None]
+        self.rows.read([one.row for one in known])
+        return [one for one in known if self.rows.hash(one.row) == one.row_hash]
+
     def _reread(self, row: int) -> None:
         """Take on what was written about one row."""
         with self._lock:
-            made = self.store.of_row(self.mode, row, self.draw)
+            made = self._current(self.store.of_row(self.mode, row, self.draw))
             found = outcomes(made)
             new = [one for one in made if one.uid not in self._uids]
             self._made += new

@@ -25,6 +25,8 @@ TOP = 10_000
 _MAX_NAME = 60
 # Addresses that nobody but this machine can reach.
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# Those that stand for all addresses of the machine.
+_ANY = ("0.0.0.0", "::")
 
 
 @contextmanager
@@ -34,6 +36,7 @@ def open_desk(
     *,
     table: Any = None,
     image_root: Path | None = None,
+    hide: Sequence[str] = (),
     overlap: float = 0.0,
     top: int = TOP,
 ) -> Iterator[Desk]:
@@ -49,6 +52,8 @@ def open_desk(
         Where the checked table lies now; where it lay by default. A changed one is refused.
     image_root : Path, default=None
         Where images lie that cells name by their path.
+    hide : sequence of str
+        Columns that are not shown.
     overlap : float, default=0
         Share of the rows that two people judge.
     top : int
@@ -57,11 +62,13 @@ def open_desk(
     run = LabelCheck.load(folder)
     if image_root is not None and not image_root.is_dir():
         raise TableError(f"--image-root must be a folder; {image_root} is none.")
-    with open_checked(run, table) as opened, Store(folder / FILE) as store:
-        rows = Rows(run, opened, blind=mode == "audit", image_root=image_root)
+    # A table that is touched meanwhile does no harm: every answer knows the cells it is about.
+    with open_checked(run, table, watch=False) as opened, Store(folder / FILE) as store:
+        store.refuse_unwritable()
+        rows = Rows(run, opened, blind=mode == "audit", hide=hide, image_root=image_root)
         draw = None
         if mode == "audit":
-            kept = current_draw(run, store)
+            kept = current_draw(folder, store)
             draw, queue = kept.id, [row for row, _, _ in kept.rows]
         else:
             queue = suspects_first(rows, top)
@@ -123,8 +130,9 @@ class Server:
         port = self._socket.getsockname()[1]
         hosts = _names(host, port)
         tokens = {secrets.token_urlsafe(24): name for name in reviewers}
+        shown = socket.gethostname() if host in _ANY else host
         self.links = [
-            Link(name, f"http://{_bracketed(host)}:{port}/?token={token}")
+            Link(name, f"http://{_bracketed(shown)}:{port}/?token={token}")
             for token, name in tokens.items()
         ]
         # A cookie belongs to a host, whatever the port: two servers must not share one.
@@ -176,8 +184,21 @@ def is_loopback(host: str) -> bool:
 
 def _names(host: str, port: int) -> tuple[str, ...]:
     """Return the names under which a server is reached."""
-    names = {host, *_LOOPBACK} if is_loopback(host) else {host}
+    names = {host}
+    if is_loopback(host) or host in _ANY:
+        names |= set(_LOOPBACK)
+    if host in _ANY:
+        names |= _own_names()
     return tuple(sorted(f"{_bracketed(name)}:{port}".lower() for name in names))
+
+
+def _own_names() -> set[str]:
+    """Return the names and addresses of this machine."""
+    name = socket.gethostname()
+    found = {name, socket.getfqdn()}
+    with suppress(OSError):
+        found |= {str(place[4][0]) for place in socket.getaddrinfo(name, None)}
+    return found
 
 
 def _bracketed(host: str) -> str:

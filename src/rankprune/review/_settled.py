@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -74,21 +74,18 @@ class Settled:
 def settled_labels(run: LabelCheck, store: Store, table: Table) -> Settled:
     """Return the labels that people settled, of rows that are still what they were."""
     decisions = store.decisions("review")
-    found = outcomes(decisions)
+    is_current = current_rows(run, table, decisions)
+    found = outcomes(one for one in decisions if is_current(one))
     place = {int(row): i for i, row in enumerate(run.scores.rows)}
-    label = table.position(run.settings["label"])
-    known = [row for row in sorted(found) if row in place]
-    cells = table.cells(np.asarray(known, dtype=np.intp), list(range(len(table.names))))
-    hashes = {row: row_hash(part, label) for row, part in zip(known, cells, strict=True)}
     labels: dict[int, bool] = {}
-    counts = {UNSURE: 0, DISAGREEMENT: 0, "stale": 0}
+    counts = {UNSURE: 0, DISAGREEMENT: 0}
+    # Rows of which nothing stands but what was said when they were others.
+    stale = {one.row for one in standing(decisions)} - found.keys()
     for row, outcome in sorted(found.items()):
         if outcome.status in counts:
             counts[outcome.status] += 1
-            continue
-        settled = _label(run, outcome)
-        if hashes.get(row) != outcome.decisions[-1].row_hash or settled is None:
-            counts["stale"] += 1
+        elif (settled := _label(run, outcome)) is None:
+            stale.add(row)
         else:
             labels[row] = settled
     return Settled(
@@ -97,9 +94,21 @@ def settled_labels(run: LabelCheck, store: Store, table: Table) -> Settled:
         sum(bool(run.scores.is_positive[place[row]]) != new for row, new in labels.items()),
         counts[UNSURE],
         counts[DISAGREEMENT],
-        counts["stale"],
+        len(stale),
         tuple(decisions),
     )
+
+
+def current_rows(
+    run: LabelCheck, table: Table, decisions: Iterable[Decision]
+) -> Callable[[Decision], bool]:
+    """Return what tells whether a decision is about a row that is still what it was."""
+    known = set(run.scores.rows.tolist())
+    rows = sorted({one.row for one in decisions} & known)
+    label = table.position(run.settings["label"])
+    cells = table.cells(np.asarray(rows, dtype=np.intp), list(range(len(table.names))))
+    hashes = {row: row_hash(part, label) for row, part in zip(rows, cells, strict=True)}
+    return lambda one: hashes.get(one.row) == one.row_hash
 
 
 def _label(run: LabelCheck, outcome: Outcome) -> bool | None:

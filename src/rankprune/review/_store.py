@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
@@ -41,7 +44,7 @@ CREATE INDEX IF NOT EXISTS decisions_of_row ON decisions (mode, row);
 CREATE TABLE IF NOT EXISTS draws (
     id INTEGER PRIMARY KEY,
     time TEXT NOT NULL,
-    input TEXT NOT NULL,
+    scores TEXT NOT NULL,
     sizes TEXT NOT NULL,
     positive TEXT NOT NULL,
     negative TEXT NOT NULL
@@ -89,8 +92,8 @@ class Draw:
     ----------
     id : int or None
         None before it is kept.
-    input : str
-        SHA-256 of the table that it was drawn from.
+    scores : str
+        SHA-256 of the scores that it was drawn by: of labels, suspects and probabilities.
     sizes : tuple of int
         Of the strata.
     positive, negative : str
@@ -101,12 +104,21 @@ class Draw:
     """
 
     id: int | None
-    input: str
+    scores: str
     sizes: tuple[int, ...]
     positive: str
     negative: str
     rows: tuple[tuple[int, bool, bool], ...]
     time: str
+
+
+@dataclass(frozen=True)
+class Merged:
+    """How many decisions of another log were new, known already, and about other rows."""
+
+    n_new: int
+    n_known: int
+    n_foreign: int
 
 
 class Store:
@@ -123,21 +135,25 @@ class Store:
             )
         self.path = path
         self._lock = threading.Lock()
+        self._copy = None if not path.exists() or _is_writable(path) else _copied(path)
+        place = path if self._copy is None else Path(self._copy.name) / path.name
         self._connection = sqlite3.connect(
-            path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            place, timeout=PATIENCE, isolation_level=None, check_same_thread=False
         )
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
-            self._connection.close()
+            self.close()
             raise TableError(f"{path} is not a log of decisions: {error}.") from error
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+        if self._copy is not None:
+            self._copy.cleanup()
 
     def __enter__(self) -> Store:
         return self
@@ -181,6 +197,13 @@ class Store:
             f"PRAGMA application_id = {_APPLICATION}; COMMIT;"
         )
 
+    def refuse_unwritable(self) -> None:
+        """Raise an error where the log can only be read: nobody could answer."""
+        if self._copy is not None:
+            raise OSError(
+                f"{self.path} cannot be written to. Copy the run directory, and use that."
+            )
+
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Hold the log for one transaction."""
@@ -211,15 +234,21 @@ class Store:
         Raises
         ------
         Conflict
-            Where that many others have done so, or the disagreement to settle is gone.
+            Where that many others have done so, or somebody else has settled the disagreement.
+        ValueError
+            Where the decision has the name of another one.
         Locked
         """
         with self._writing() as connection:
             known = self._read("WHERE uid = ?", (decision.uid,))
             if known:
+                if (known[0].row, known[0].answer) != (decision.row, decision.answer):
+                    raise ValueError("uid names another decision already")
                 return known[0]
             made = self._read(_OF_ROW, (decision.mode, decision.row, decision.draw))
-            found = outcomes(made).get(decision.row)
+            # What was said of the row when it had other cells was said of another row.
+            same = [one for one in made if one.row_hash == decision.row_hash]
+            found = outcomes(same).get(decision.row)
             _refuse_conflict(decision, found, n_needed)
             own = None if found is None else _own(found, decision)
             if own is not None:
@@ -229,6 +258,12 @@ class Store:
                 connection.execute(_INSERT, astuple(undone))
             connection.execute(_INSERT, astuple(decision))
         return decision
+
+    def find(self, uid: str) -> Decision | None:
+        """Return the decision of this name, if there is one."""
+        with self._lock:
+            found = self._read("WHERE uid = ?", (uid,))
+        return found[0] if found else None
 
     def undo(self, uid: str, undo_of: str, reviewer: str, seconds: float, time: str) -> Decision:
         """Take a decision back that this person made, and return what was written.
@@ -277,8 +312,9 @@ class Store:
         """Write an audit's sample, and return it with its number."""
         with self._writing() as connection:
             cursor = connection.execute(
-                "INSERT INTO draws (time, input, sizes, positive, negative) VALUES (?, ?, ?, ?, ?)",
-                (draw.time, draw.input, _joined(draw.sizes), draw.positive, draw.negative),
+                "INSERT INTO draws (time, scores, sizes, positive, negative) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (draw.time, draw.scores, _joined(draw.sizes), draw.positive, draw.negative),
             )
             number = int(cursor.lastrowid or 0)
             connection.executemany(
@@ -292,18 +328,18 @@ class Store:
         with self._lock:
             run = self._connection.execute
             found = run(
-                "SELECT id, input, sizes, positive, negative, time FROM draws ORDER BY id DESC"
+                "SELECT id, scores, sizes, positive, negative, time FROM draws ORDER BY id DESC"
             ).fetchone()
             if found is None:
                 return None
-            number, source, sizes, positive, negative, time = found
+            number, scores, sizes, positive, negative, time = found
             rows = run(
                 "SELECT row, is_positive, suspect FROM drawn WHERE draw = ? ORDER BY place",
                 (number,),
             ).fetchall()
         return Draw(
             number,
-            source,
+            scores,
             tuple(int(size) for size in sizes.split()),
             positive,
             negative,
@@ -311,15 +347,14 @@ class Store:
             time,
         )
 
-    def merge(self, path: Path) -> tuple[int, int]:
-        """Add the reviews in another log; return how many were new, and how many were known."""
-        with Store(path, must_exist=True) as other:
-            theirs = other.decisions("review")
+    def merge(self, theirs: list[Decision], is_current: Callable[[Decision], bool]) -> Merged:
+        """Add the decisions of another log, but for those of rows that are other ones here."""
+        ours = [one for one in theirs if is_current(one)]
         with self._writing() as connection:
             known = {uid for (uid,) in connection.execute("SELECT uid FROM decisions")}
-            new = [one for one in theirs if one.uid not in known]
+            new = [one for one in ours if one.uid not in known]
             connection.executemany(_INSERT, [astuple(one) for one in new])
-        return len(new), len(theirs) - len(new)
+        return Merged(len(new), len(ours) - len(new), len(theirs) - len(ours))
 
     def _read(self, tail: str, values: tuple[object, ...] = ()) -> list[Decision]:
         found = self._connection.execute(
@@ -359,3 +394,17 @@ def _joined(numbers: tuple[int, ...]) -> str:
 
 def _is_busy(error: sqlite3.OperationalError) -> bool:
     return "locked" in str(error) or "busy" in str(error)
+
+
+def _is_writable(path: Path) -> bool:
+    """Return whether SQLite can use a log where it lies; it writes beside it even to read it."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _copied(path: Path) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder with a copy of a log that can only be read."""
+    folder = tempfile.TemporaryDirectory(prefix="rankprune-")
+    for part in (path, path.with_name(f"{path.name}-wal")):
+        if part.exists():
+            shutil.copyfile(part, Path(folder.name) / part.name)
+    return folder

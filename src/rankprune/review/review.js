@@ -107,8 +107,8 @@ function show(card) {
   }
   at("note").value = card?.mine?.note ?? "";
   if (!card) return;
-  const number = String(card.row);
-  at("heading").textContent = card.name === number ? `Row ${number}` : `${card.name} (row ${number})`;
+  const number = mode === "audit" ? `No. ${card.row}` : `row ${card.row}`;
+  at("heading").textContent = card.name === null ? number[0].toUpperCase() + number.slice(1) : `${card.name} (${number})`;
   if (mode === "review") {
     at("given").textContent = card.label;
     at("suggestion").textContent = card.suggestion;
@@ -237,7 +237,7 @@ const decide = (answer, pressed) => alone(async () => {
     return;
   } else {
     showProgress(found.content.progress);
-    say(`Saved: row ${card.row}, ${answer}.`, false);
+    say(`Saved: ${card.row}, ${answer}.`, false);
   }
   stopNoting();
   state.before.push(card.row);
@@ -287,7 +287,7 @@ const forward = () => alone(async () => {
     await showRow(state.after.pop());
     return;
   }
-  if (!state.card.mine) state.skipped.add(row);
+  state.skipped.add(row);
   await showNext();
 });
 
