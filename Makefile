@@ -4,7 +4,8 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 # One process for each core, and one thread in each: threads of many processes get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-PYTEST := -m pytest -q -n auto --dist worksteal
+# What needs PyTorch or a browser is left to test-all, installed or not.
+PYTEST := -m pytest -q -n auto --dist worksteal -m "not torch and not browser"
 
 .PHONY: demo test test-all lint format types bench bench-check bench-review evaluate paper mutation test-wheel test-oldest \
 	clean

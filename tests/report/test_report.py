@@ -179,7 +179,7 @@ def test_a_clean_table_is_called_clean(tmp_path):
     assert "Your labels look clean" in text
     assert "There are none." in text
     assert "estimated: too few to see" in text
-    assert "not told apart from no noise" in text
+    assert "overlap alone looks like that" in text
 
 
 def test_before_and_after_is_shown_only_for_trusted_labels(check, page, tmp_path):
