@@ -223,15 +223,15 @@ def _class_page(book: Book, dataset: str, classifier: str) -> str:
         network = NETWORKS[dataset]
         epochs = classifier.removeprefix("cnn").removeprefix("-") or network["max_epochs"]
         channels = " and ".join(map(str, network["channels"]))
+        precision = "convolutions in bfloat16" if network.get("half_precision") else "float32"
         parts.append(
             f"Blocks of a convolution (5 x 5, then 3 x 3; {channels} channels), max pooling of "
             "2 x 2, batch normalisation and a rectifier; dropout .25, 64 hidden units, dropout .5, "
             "one output. Weighted cross-entropy, AdamW with a one-cycle learning rate up to .004, "
-            f"batches of {network.get('batch_size', 256)}, {epochs} epochs, "
-            "convolutions in bfloat16; 10 % of the rows are held out, and the epoch of their least "
-            "weighted loss is kept. The paper's networks are larger and were given up to 50 epochs "
-            "on MNIST and 150 on CIFAR-10, ended by 10 without a gain: `--epochs 50` does the "
-            "latter.\n"
+            f"batches of {network.get('batch_size', 256)}, {epochs} epochs, {precision}; "
+            "10 % of the rows are held out, and the epoch of their least weighted loss is kept. "
+            "The paper's networks are larger and were given up to 50 epochs on MNIST and 150 on "
+            "CIFAR-10, ended by 10 without a gain: `--epochs 50` does the latter.\n"
         )
     parts.append("Ours (the paper's, difference).\n")
     for metric in ("f1", "error", "auc_pr"):
