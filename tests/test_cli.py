@@ -531,3 +531,188 @@ def test_help_loads_nothing_heavy():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert ended.stdout.endswith("[]\n")
+
+
+def overlapping(tmp_path, n=400, noise=0.0):
+    """Write a table of right labels that overlap a little, or of a few wrong ones."""
+    rows, _, _ = noisy_rows(n, noise=(noise, noise))
+    return write_csv(tmp_path / "clean.csv", rows)
+
+
+@pytest.mark.parametrize("scorer", ["model", "committee"])
+def test_clean_labels_have_no_suspects_whoever_scored_them(command, tmp_path, scorer):
+    path, run = overlapping(tmp_path, noise=0.015), tmp_path / "run"
+    options = ("--label", "label", "--scorer", scorer, "-o", run, "--fail-over", "0")
+    code, out, err = command("check", path, *options)
+    assert code == 0
+    assert "look clean" in out
+    found = LabelCheck.load(run)
+    assert (found.n_suspects, found.wrong_share) == (0, 0.0)
+    assert not np.ma.filled(found.scores.suspect, False).any()
+    assert "--fail-over was not applied: the labels look clean" in err
+    code, out, err = command("train", run, "-o", tmp_path / "m.skops")
+    assert code == 0
+    assert "400" in err
+
+
+@pytest.mark.parametrize("share", ["nan", "inf", "-0.1", "1.5", "120%", "many"])
+def test_an_allowed_share_is_a_share(command, people, share):
+    code, _, err = command("check", people, "--label", "label", "--fail-over", share)
+    assert (code, "must be a share such as 10% or 0.1" in err) == (2, True)
+
+
+def test_an_allowed_share_may_be_written_in_percent(command, people, tmp_path):
+    options = ("--label", "label", *QUICK, "-o", tmp_path / "run", "--force")
+    assert command("check", people, *options, "--fail-over", "5%")[0] == 1
+    assert command("check", people, *options, "--fail-over", "50 %")[0] == 0
+
+
+def test_a_label_that_is_called_none_goes_through_to_predictions(command, tmp_path):
+    rows, _, _ = noisy_rows(300)
+    names = {"yes": "fraud", "no": "none"}
+    rows = [[*row[:4], names[row[4]]] for row in rows]
+    path, run = write_csv(tmp_path / "t.csv", rows), tmp_path / "run"
+    code, _, err = command("check", path, "--label", "label", *QUICK)
+    assert (code, "--negative none" in err) == (2, True)
+    told = ("--label", "label", "--negative", "none", *QUICK, "-o", run)
+    assert command("check", path, *told)[0] == 0
+    assert LabelCheck.load(run).positive == "fraud"
+    assert "--negative none" in (run / "report.html").read_text()
+    assert command("train", run, "-o", tmp_path / "m.skops")[0] == 0
+    code, out, _ = command("predict", tmp_path / "m.skops", path, "--format", "text")
+    assert code == 0
+    assert {line.split("\t")[2] for line in out.splitlines()[1:]} == {"fraud", "none"}
+    assert command("export", run, "-o", tmp_path / "out.csv", "--flag")[0] == 0
+
+
+def test_embeddings_are_found_from_anywhere_and_known_again(command, people, tmp_path, monkeypatch):
+    vectors = np.random.RandomState(0).normal(size=(300, 2))
+    np.save(tmp_path / "v.npy", vectors)
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "run"
+    told = ("--label", "label", *QUICK, "--embeddings", "v.npy", "-o", run)
+    assert command("check", people, *told)[0] == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert command("train", run, "-o", tmp_path / "m.skops")[0] == 0
+    np.save(tmp_path / "v.npy", vectors[::-1])
+    code, _, err = command("train", run, "-o", tmp_path / "n.skops")
+    assert (code, "their numbers have changed since" in err) == (2, True)
+    assert not (tmp_path / "n.skops").exists()
+
+
+def test_no_output_takes_the_place_of_what_was_read_or_is_kept(command, people, tmp_path):
+    run, model = tmp_path / "run", tmp_path / "m.skops"
+    np.save(tmp_path / "v.npy", np.zeros((300, 1)))
+    told = ("--label", "label", *QUICK, "--embeddings", tmp_path / "v.npy", "-o", run)
+    assert command("check", people, *told)[0] == 0
+    assert command("train", run, "-o", model)[0] == 0
+    (run / "review.sqlite").write_text("decisions")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for name in ("result.json", "scores.parquet", "review.sqlite", "audit.json"):
+        for words in (
+            ("train", run, "-o", run / name),
+            ("report", run, "-o", run / name),
+            ("export", run, "-o", run / name, "--flag"),
+            ("compare", people, "--label", "label", "-o", run / name),
+        ):
+            code, _, err = command(*words, "--force")
+            assert (code, "belongs to a run directory" in err) == (2, True)
+    for words in (
+        ("train", run, "-o", tmp_path / "v.npy"),
+        ("predict", model, people, "--embeddings", tmp_path / "v.npy", "-o", model),
+        ("compare", people, "--label", "label", "-o", people),
+    ):
+        code, _, err = command(*words, "--force")
+        assert (code, "must not be the input" in err) == (2, True)
+    table = people.rename(run / "report.html")
+    code, _, err = command("check", table, "--label", "label", *QUICK, "-o", run, "--force")
+    assert (code, "must not be the input" in err) == (2, True)
+    table.rename(people)
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    del before[run / "report.html"]
+    assert after == before
+
+
+def test_a_folder_with_a_page_of_ones_own_is_left_alone(command, people, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "report.html").write_text("mine")
+    code, _, err = command("check", people, "--label", "label", *QUICK, "-o", mine, "--force")
+    assert (code, "no run of rankprune" in err) == (2, True)
+    assert (mine / "report.html").read_text() == "mine"
+
+
+def test_a_place_for_a_model_is_looked_at_before_the_fit(command, people, tmp_path, monkeypatch):
+    assert command("check", people, "--label", "label", *QUICK, "-o", tmp_path / "run")[0] == 0
+
+    def never(*args, **kwargs):
+        raise AssertionError("a fit began")
+
+    monkeypatch.setattr("rankprune.table_model.train_model", never)
+    (tmp_path / "file").write_text("x")
+    code, _, err = command("train", tmp_path / "run", "-o", tmp_path / "file" / "m.skops")
+    assert (code, "cannot be written to" in err) == (2, True)
+
+
+def test_a_table_of_leaks_is_one_warning_and_a_small_report(command, tmp_path):
+    rows, labels, _ = noisy_rows(60)
+    leaks = labels[:, None] + 0.1 * np.random.RandomState(0).rand(60, 300).round(3)
+    rows = [[*row, *map(repr, map(float, leak))] for row, leak in zip(rows, leaks, strict=True)]
+    path = write_csv(tmp_path / "t.csv", rows, [*NAMES, *(f"leak{i}" for i in range(300))])
+    code, _, err = command("check", path, "--label", "label", *QUICK, "-o", tmp_path / "run")
+    assert code == 0
+    assert err.count("Columns that alone tell the label almost exactly: 'leak0'") == 1
+    assert "and 290 more" in err
+    assert (tmp_path / "run" / "report.html").stat().st_size < 2_000_000
+
+
+def test_a_comparison_can_be_kept_in_a_file(command, people, tmp_path):
+    words = ("compare", people, "--label", "label", "--method", "elkan-noto")
+    code, out, err = command(*words, "-o", tmp_path / "c.csv", "--format", "csv")
+    assert (code, out) == (0, f"{tmp_path / 'c.csv'}\n")
+    assert "--truth" in err
+    assert (tmp_path / "c.csv").read_text().startswith("method,")
+    code, _, err = command(*words, "-o", tmp_path / "c.csv", "--format", "csv")
+    assert (code, "--force" in err) == (2, True)
+
+
+def test_a_report_says_where_it_is_in_json_too(command, people, tmp_path):
+    run = tmp_path / "run"
+    assert command("check", people, "--label", "label", *QUICK, "-o", run)[0] == 0
+    code, out, err = command("report", run, "--format", "json", "-q", "--no-progress")
+    assert (code, json.loads(out), err) == (0, {"report": str(run / "report.html")}, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="shells of other systems differ")
+def test_a_table_may_come_from_another_process(people, tmp_path):
+    script = (
+        '"$0" -m rankprune check <(cat "$1") --label label --scorer model --format json -o "$2"'
+    )
+    ended = subprocess.run(
+        ["bash", "-c", script, sys.executable, str(people), str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert (ended.returncode, json.loads(ended.stdout)["n_rows"]) == (0, 300)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of other systems differ")
+def test_an_interrupt_while_it_loads_is_no_traceback(monkeypatch):
+    import builtins
+
+    import rankprune.__main__ as entry
+
+    real = builtins.__import__
+
+    def interrupted(name, *args, **kwargs):
+        if name == "rankprune.cli":
+            raise KeyboardInterrupt
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", interrupted)
+    with pytest.raises(SystemExit) as left:
+        entry.main()
+    assert left.value.code == 130

@@ -17,7 +17,9 @@ LABEL = [str(i % 2) for i in range(N)]
 def planned(tmp_path, columns, **options):
     """Return the plan, the encoder and the features of a table of these columns and a label."""
     names = [*columns, "y"]
-    rows = [list(row) for row in zip(*columns.values(), LABEL, strict=True)]
+    n_rows = len(next(iter(columns.values())))
+    labels = [str(i % 2) for i in range(n_rows)]
+    rows = [list(row) for row in zip(*columns.values(), labels, strict=True)]
     with open_table(write_csv(tmp_path / "t.csv", rows, names, delimiter=";")) as table:
         label = f"CAST(c{len(names) - 1} AS INTEGER)"
         plan = plan_columns(table, label, apart=["y"], **options)
@@ -38,7 +40,7 @@ def test_numbers_are_standardized_and_gaps_are_filled_and_flagged(tmp_path):
     cells = spread(["1", "2.5", "-3e2", "NA", "", "n/a", " 7 "])
     plan, encoder, X = planned(tmp_path, {"a": cells})
     assert (plan.numbers, plan.gaps) == (("a",), ("a",))
-    assert encoder.names == ["a", "a (missing)"]
+    assert encoder.sources == ["a", "a"]
     known = np.asarray([float(c) if c.strip() not in ("NA", "", "n/a") else np.nan for c in cells])
     np.testing.assert_array_equal(X[:, 1], np.isnan(known))
     filled = np.where(np.isnan(known), np.nanmedian(known), known)
@@ -92,18 +94,20 @@ def test_copies_of_the_label_are_known_among_rows_without_one(tmp_path):
 def test_codes_with_leading_zeros_are_categories(tmp_path):
     plan, encoder, X = planned(tmp_path, {"zip": spread(["01067", "50667", "10115"])})
     assert plan.categories == ("zip",)
-    assert encoder.names == ["zip = 01067", "zip = 10115", "zip = 50667"]
+    assert encoder.categories[0].levels == ("01067", "10115", "50667")
+    assert encoder.sources == ["zip"] * 3
     np.testing.assert_array_equal(X.sum(axis=1), 1)
 
 
 def test_missing_cells_are_a_category_of_their_own_and_na_is_a_name(tmp_path):
     _, encoder, _ = planned(tmp_path, {"c": spread(["NA", "", "red"])})
-    assert encoder.names == ["c = ", "c = NA", "c = red"]
+    assert encoder.categories[0].levels == ("", "NA", "red")
 
 
 def test_a_category_of_two_values_is_one_feature(tmp_path):
     _, encoder, X = planned(tmp_path, {"c": spread(["m", "f", "m"])})
-    assert encoder.names == ["c = m"]
+    assert encoder.categories[0].levels[0] == "m"
+    assert encoder.sources == ["c"]
     assert X[:, 0].tolist() == [float(c == "m") for c in spread(["m", "f", "m"])]
 
 
@@ -113,9 +117,11 @@ def test_dates_become_days_month_weekday_and_hours_where_there_are_any(tmp_path)
     plan, encoder, X = planned(tmp_path, {"day": days, "when": hours})
     assert plan.dates == ("day", "when")
     assert plan.with_hours == ("when",)
-    expected = ["day (days)", "day (missing)", "day (month)", "day (weekday)"]
-    assert encoder.names[:4] == expected
-    assert "when (hour)" in encoder.names
+    assert encoder.sources == ["day"] * 4 + ["when"] * 4
+    assert [number.part for number in encoder.numbers] == [
+        *("days", "month", "weekday"),
+        *("days", "month", "weekday", "hour"),
+    ]
     one_day = (X[1, 0] - X[0, 0]) * encoder.numbers[0].scale
     assert one_day == pytest.approx(1)
 
@@ -236,3 +242,56 @@ def test_options_name_columns_that_exist(tmp_path):
         for option in ("drop", "keep", "text"):
             with pytest.raises(TableError, match=rf"--{option} must be a column"):
                 plan_columns(table, "1", **{option: ["zzz"]})
+
+
+@pytest.mark.parametrize(
+    ("form", "cells"),
+    [
+        ("%d.%m.%Y", ["31.01.2024", "01.02.2024", "02.02.2024"]),
+        ("%m/%d/%Y", ["01/31/2024", "02/01/2024", "02/02/2024"]),
+        ("%d/%m/%Y", ["31/01/2024", "01/02/2024", "02/02/2024"]),
+        ("%d-%m-%Y", ["31-01-2024", "01-02-2024", "02-02-2024"]),
+        ("%d %b %Y", ["31 Jan 2024", "1 Feb 2024", "2 Feb 2024"]),
+        ("%b %d, %Y", ["Jan 31, 2024", "Feb 1, 2024", "Feb 2, 2024"]),
+    ],
+)
+@pytest.mark.parametrize("time", ["", " 13:30"])
+def test_dates_may_be_written_in_many_ways(tmp_path, form, cells, time):
+    plan, encoder, X = planned(tmp_path, {"day": [f"{cell}{time}" for cell in spread(cells)]})
+    assert (plan.dates, plan.date_forms) == (("day",), {"day": form})
+    assert plan.with_hours == (("day",) if time else ())
+    assert plan.notes == (f"Column 'day' was read as dates written {form}.",)
+    days = X[:3, 0] * encoder.numbers[0].scale
+    np.testing.assert_allclose(np.diff(days), 1, atol=1e-6)
+    # The same by the saved encoder, on another table.
+    new = write_csv(tmp_path / "new.csv", [[f"{cells[0]}{time}"], ["2024-01-31"]], ["day"])
+    with open_table(new) as table:
+        np.testing.assert_allclose(encoder.transform(table)[0], X[0])
+
+
+def test_a_few_odd_cells_do_not_make_categories_of_numbers(tmp_path):
+    numbers = [str(7 * i) for i in range(1, N)]
+    plan, _, X = planned(tmp_path, {"a": [*numbers, "about 7"]})
+    assert (plan.numbers, plan.gaps) == (("a",), ("a",))
+    assert plan.notes == (
+        "Column 'a' was read as numbers; 1 cell that is none, such as 'about 7', counts as "
+        "missing.",
+    )
+    np.testing.assert_array_equal(X[:, 1], np.arange(N) == N - 1)
+    plan, _, _ = planned(tmp_path, {"a": [*numbers[: N * 9 // 10], *["odd"] * (N - N * 9 // 10)]})
+    assert plan.categories == ("a",)
+
+
+def test_a_stray_zero_in_front_makes_no_codes_of_numbers(tmp_path):
+    numbers = [str(7 * (i % 100)) for i in range(200)]
+    plan, _, _ = planned(tmp_path, {"a": [*numbers, "007"]})
+    assert plan.numbers == ("a",)
+    plan, _, _ = planned(tmp_path, {"a": [*numbers, "007", "008", "009"]})
+    assert plan.categories == ("a",)
+
+
+def test_names_with_spaces_that_occur_once_are_identifiers(tmp_path):
+    names = [f"Ada {i} Lovelace" for i in range(N)]
+    plan, _, _ = planned(tmp_path, {"name": names, "a": spread(["1", "2", "3"])})
+    assert plan.columns == ("a",)
+    assert "'name' was left out: no value occurs twice" in plan.notes[0]

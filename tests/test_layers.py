@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "rankprune"
 LAYERS = {
     "exceptions": 0,
     "core": 0,
+    "_csv_records": 0,
     "_files": 1,
     "_fitting": 1,
     "_plain": 1,

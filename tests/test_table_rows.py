@@ -19,9 +19,9 @@ def opened(tmp_path, cells, name="y"):
     return open_table(write_csv(tmp_path / "t.csv", [[c, "x"] for c in cells], [name, "b"]))
 
 
-def labels_of(tmp_path, cells, positive=None, drop_unlabeled=False):
+def labels_of(tmp_path, cells, positive=None, drop_unlabeled=False, negative=None):
     with opened(tmp_path, cells) as table:
-        return read_labels(table, "y", positive, drop_unlabeled)
+        return read_labels(table, "y", positive, drop_unlabeled, negative=negative)
 
 
 @pytest.mark.parametrize(
@@ -145,3 +145,25 @@ def test_embeddings_are_checked(tmp_path):
         read_embeddings(str(tmp_path / "no.npy"), 4)
     with pytest.raises(TableError, match=r"must be finite"):
         read_embeddings(np.asarray([[np.nan]]), 1)
+
+
+def test_a_negative_label_that_looks_missing_can_be_named(tmp_path):
+    cells = ["fraud", "none", "fraud", "none", "none"]
+    with pytest.raises(
+        TableError, match=r"'none' \(3 rows\) was taken for no label.*--negative none"
+    ):
+        labels_of(tmp_path, cells)
+    found = labels_of(tmp_path, cells, negative="none")
+    assert (found.positive, found.negative, found.notes) == ("fraud", "none", ())
+    with pytest.raises(TableError, match=r"--negative must be another value than --positive"):
+        labels_of(tmp_path, cells, positive="none", negative="none")
+    with pytest.raises(TableError, match=r"--negative must be a value of 'y'.*got 'zz'"):
+        labels_of(tmp_path, ["a", "b"], negative="zz")
+
+
+def test_labels_that_are_the_same_number_are_told_apart_by_their_text(tmp_path):
+    for positive in ("1", "01"):
+        found = labels_of(tmp_path, ["1", "01", "1"], positive=positive)
+        assert found.is_positive.tolist() == [cell == positive for cell in ("1", "01", "1")]
+    with pytest.raises(TableError, match=r"--positive must be a value"):
+        labels_of(tmp_path, ["1", "01"], positive="1.0")

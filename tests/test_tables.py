@@ -1,8 +1,10 @@
 import csv
 import gzip
 import io
+import os
 import re
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -368,3 +370,73 @@ def test_without_duckdb_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(ImportError, match=re.escape("Install rankprune[cli]")):
         open_table(write_csv(tmp_path / "t.csv", ROWS)).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        (b'5" disk,8" disk,label\n1,2,x\n', ('5" disk', '8" disk', "label")),
+        (b'width 5",label\n1,x\n', ('width 5"', "label")),
+        (b'"a;b;c;d",label\n1,x\n', ("a;b;c;d", "label")),
+        (b'"a ""b"", c",label\n1,x\n', ('a "b", c', "label")),
+    ],
+)
+def test_quotes_inside_names_are_signs_like_others(tmp_path, content, names):
+    with open_table(from_bytes(tmp_path, content)) as table:
+        assert table.names == names
+        assert table.n_rows == 1
+
+
+def test_lines_may_end_in_several_ways(tmp_path):
+    content = b'a,b\n1,x\r\n2,"y\nz"\n3,w\r\n\r\n4,v'
+    with open_table(from_bytes(tmp_path, content)) as table:
+        assert cells(table) == [["1", "x"], ["2", "y\nz"], ["3", "w"], ["4", "v"]]
+    ragged = content + b"\r\n5\n"
+    with pytest.raises(TableError, match=r"2 cells in every row.*line 8 has 1"):  # noqa: SIM117
+        with open_table(from_bytes(tmp_path, ragged)):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "found"),
+    [
+        (b'a,b\n1,"x\n\ny"\n2,z\n3\n', 6, 1),
+        (b'"a\nb",c\n1,2\n3,4,5\n', 4, 3),
+        (b"a,b\r\n1,2\r\n3,4,5\r\n", 3, 3),
+    ],
+)
+def test_the_line_of_a_wrong_number_of_cells_is_that_of_an_editor(tmp_path, content, line, found):
+    with pytest.raises(TableError, match=rf"line {line} has {found}"):  # noqa: SIM117
+        with open_table(from_bytes(tmp_path, content)):
+            pass
+
+
+def test_a_pipe_by_the_name_of_a_file_is_read_once(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(b"a,b\n1,x\n"))
+    writer.start()
+    with open_table(pipe) as table:
+        assert cells(table) == [["1", "x"]]
+        assert table.path is None
+    writer.join()
+
+
+def test_a_closed_standard_input_is_said(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(TableError, match=r"Standard input is closed"), open_table("-"):
+        pass
+
+
+def test_json_lines_may_begin_with_a_mark_and_name_their_encoding(tmp_path):
+    content = b'\xef\xbb\xbf{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n'
+    for encoding in (None, "utf-8", "utf-8-sig"):
+        with open_table(from_bytes(tmp_path, content, "t.jsonl"), encoding=encoding) as table:
+            assert table.names == ("a", "b")
+            assert table.n_rows == 2
+
+
+def test_an_array_of_objects_is_told_how_to_become_lines(tmp_path):
+    path = from_bytes(tmp_path, b'[{"a": 1}]', "t.json")
+    with pytest.raises(TableError, match=r"one JSON object a line.*jq -c"), open_table(path):
+        pass

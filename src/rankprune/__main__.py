@@ -23,6 +23,8 @@ def main() -> None:
         if error.name != "click":
             raise
         sys.exit("The command line needs click. Install it with: pip install 'rankprune[cli]'")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     _leave_soon_when_interrupted()
     sys.exit(exit_code(lambda: cli.main(prog_name="rankprune", standalone_mode=False)))
 

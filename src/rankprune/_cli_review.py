@@ -12,24 +12,7 @@ from typing import Any
 import click
 
 from rankprune._cli_show import progress, say
-from rankprune._cli_tables import FILE, RUN, add_options, look_here, shown, table_of_run
-
-
-class _Share(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic of late
-    """A share, as ``10%`` or ``0.1``."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        try:
-            text = str(value).strip()
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share <= 1:
-            self.fail(f"must be a share such as 10% or 0.1, got {value!r}.", param, ctx)
-        return share
-
+from rankprune._cli_tables import FILE, RUN, SHARE, add_options, look_here, shown, table_of_run
 
 _served = add_options(
     click.option(
@@ -41,7 +24,7 @@ _served = add_options(
     ),
     click.option(
         "--overlap",
-        type=_Share(),
+        type=SHARE,
         default="0%",
         show_default=True,
         help="Rows that two people judge, each without seeing the other's answer.",

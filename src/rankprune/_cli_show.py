@@ -106,22 +106,29 @@ class _Bar(logging.Handler):
 
 
 def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
-    """Print rows as CSV, as JSON lines, or as one JSON list."""
-    if form == "csv":
+    """Print rows as CSV, as JSON lines, as one JSON list, or as text."""
+    for part in rows_text(names, rows, form):
+        click.echo(part, nl=False)
+
+
+def rows_text(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> Iterator[str]:
+    """Yield rows as CSV, as JSON lines, as one JSON list, or as text, in parts."""
+    if form in ("csv", "text"):
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        # Text is what people read: columns apart by tabs.
+        writer = csv.writer(text, lineterminator="\n", delimiter="," if form == "csv" else "\t")
         writer.writerow(names)
         for row in rows:
             writer.writerow(row)
             if text.tell() > 1 << 16:
-                click.echo(text.getvalue(), nl=False)
+                yield text.getvalue()
                 text.seek(0)
                 text.truncate()
-        click.echo(text.getvalue(), nl=False)
+        yield text.getvalue()
         return
     records = (dict(zip(names, row, strict=True)) for row in rows)
     if form == "json":
-        click.echo(json.dumps(list(records), ensure_ascii=False))
+        yield json.dumps(list(records), ensure_ascii=False) + "\n"
         return
     for record in records:
-        click.echo(json.dumps(record, ensure_ascii=False))
+        yield json.dumps(record, ensure_ascii=False) + "\n"

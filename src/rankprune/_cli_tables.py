@@ -12,8 +12,26 @@ from typing import Any
 
 import click
 
-from rankprune._cli_show import print_rows, progress, say
+from rankprune._cli_show import print_rows, progress, rows_text, say
 
+
+class _Share(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic of late
+    """A share, as ``10%`` or ``0.1``."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        try:
+            text = str(value).strip()
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            self.fail(f"must be a share such as 10% or 0.1, got {value!r}.", param, ctx)
+        return share
+
+
+SHARE = _Share()
 RUN = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
 _Command = Callable[..., Any]
@@ -48,6 +66,9 @@ _read = add_options(
 _learned = add_options(
     click.option("--label", required=True, metavar="COL", help="The labels, of two values."),
     click.option("--positive", metavar="VALUE", help="The positive label."),
+    click.option(
+        "--negative", metavar="VALUE", help="The other one, where it looks like a missing one."
+    ),
     click.option("--drop", multiple=True, metavar="COL", help="Not a feature; may be repeated."),
     click.option("--keep", multiple=True, metavar="COL", help="A feature whatever it looks like."),
     click.option("--text", multiple=True, metavar="COL", help="Free text, used by its words."),
@@ -97,6 +118,7 @@ def _shared(asked: dict[str, Any]) -> dict[str, Any]:
 
 _SHARED = (
     "positive",
+    "negative",
     "drop",
     "keep",
     "text",
@@ -153,7 +175,7 @@ def _form(*choices: str) -> Callable[[_Command], _Command]:
     ),
     click.option(
         "--fail-over",
-        type=click.FloatRange(0, 1),
+        type=SHARE,
         metavar="SHARE",
         help="Exit with 1 where more labels than this are wrong.",
     ),
@@ -183,7 +205,9 @@ def check(table: str, **asked: Any) -> None:
     output = asked["output"]
     place = output if output or table == "-" else Path(f"{table}.rankprune")
     if place is not None:
-        check_place(place, asked["force"])
+        embeddings = asked["embeddings"]
+        read = None if table == "-" else Path(table)
+        check_place(place, asked["force"], read, None if embeddings is None else Path(embeddings))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         found = check_table(
             table,
@@ -213,6 +237,12 @@ def _fail_over(found: Any, allowed: float) -> None:
     """Leave with 1 where too many labels are wrong, by an estimate that can be trusted."""
     if found.verdict.level == "cannot tell":
         say("--fail-over was not applied: it cannot be told whether labels are wrong.")
+    elif found.verdict.level == "clean" and found.estimated_rates.wrong_share > allowed:
+        say(
+            "--fail-over was not applied: the labels look clean, and the estimate of "
+            f"{found.estimated_rates.wrong_share:.1%} wrong ones is too small to be told from "
+            "overlap. A blind audit would tell: rankprune audit"
+        )
     elif found.wrong_share > allowed:
         say(
             f"{found.wrong_share:.1%} of the labels are wrong, more than the {allowed:.1%} allowed "
@@ -222,7 +252,7 @@ def _fail_over(found: Any, allowed: float) -> None:
 
 
 def _say_notes(found: Any, quiet: bool) -> None:
-    for warning in found.warnings:
+    for warning in found.warnings[:20]:
         say(f"warning: {warning}", quiet)
     for note in found.notes[:20]:
         say(f"note: {note}", quiet)
@@ -247,23 +277,23 @@ def _print_check(found: Any, form: str) -> None:
 )
 @click.option("--redact", multiple=True, metavar="COL", help="Cells to hide; may be repeated.")
 @click.option("-o", "--output", type=FILE, help="RUN/report.html by default.")
+@_form("text", "json")
 @_force
-@click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors.")
+@shown
 def report(
-    run: Path, top: int, redact: tuple[str, ...], output: Path | None, force: bool, quiet: bool
+    run: Path, top: int, redact: tuple[str, ...], output: Path | None, force: bool, **asked: Any
 ) -> None:
     """Draw the report of RUN again, without fitting anything."""
-    from rankprune._files import refuse_existing_file, refuse_same_file
-    from rankprune._label_check import LabelCheck
+    from rankprune._label_check import LabelCheck, refuse_output
     from rankprune.report import write_report
 
     if output is not None:
-        refuse_existing_file(output, force)
         source = LabelCheck.load(run).source.path
-        refuse_same_file(output, None if source is None else Path(source))
-    place = write_report(run, output, top=top, redact=redact)
-    click.echo(place)
-    say("Open it in a browser; it needs no network.", quiet)
+        refuse_output(output, force, None if source is None else Path(source))
+    with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
+        place = write_report(run, output, top=top, redact=redact)
+    click.echo(json.dumps({"report": str(place)}) if asked["form"] == "json" else place)
+    say("Open it in a browser; it needs no network.", asked["quiet"])
 
 
 @click.command()
@@ -287,15 +317,13 @@ def report(
 @shown
 def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     """Fit the robust classifier to the rows that RUN keeps, and save it with skops."""
-    from rankprune._files import refuse_existing_file, refuse_same_file
-    from rankprune._label_check import LabelCheck
+    from rankprune._label_check import LabelCheck, refuse_output
     from rankprune.table_model import train_model, train_reviewed
 
     look_here(asked["model"])
-    refuse_existing_file(output, force)
     found = LabelCheck.load(run)
-    if found.source.path is not None:
-        refuse_same_file(output, asked["table"] or Path(found.source.path))
+    vectors = asked["embeddings"] or found.settings.get("embeddings")
+    refuse_output(output, force, *_inputs(found, asked["table"]), vectors and Path(vectors))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         named = {"embeddings": asked["embeddings"], "model": asked["model"]}
         if asked["reviewed"]:
@@ -318,6 +346,11 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     say(f"Fitted to {kept} of {found.n_rows} rows.", asked["quiet"])
     click.echo(output)
     say(f"Next: rankprune predict {quote(str(output))} TABLE", asked["quiet"])
+
+
+def _inputs(found: Any, table: Path | None) -> list[Path]:
+    """Return the table of a run, where it lies now and where it lay."""
+    return [Path(place) for place in (table, found.source.path) if place is not None]
 
 
 def _settled(run: Path, found: Any, table: Any) -> Any:
@@ -352,16 +385,17 @@ def _say_settled(settled: Any, quiet: bool) -> None:
     "-o", "--output", type=FILE, help="TABLE with two more columns, as CSV, TSV or Parquet."
 )
 @_read
-@_form("csv", "jsonl", "json")
+@_form("csv", "jsonl", "json", "text")
 @_force
 @shown
 def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
     """Score the rows of TABLE by a MODEL that was trained before."""
-    from rankprune._files import refuse_existing_file
+    from rankprune._label_check import refuse_output
     from rankprune.table_model import load_model, predict_table
 
     if output is not None:
-        refuse_existing_file(output, asked["force"])
+        vectors = asked["embeddings"]
+        refuse_output(output, asked["force"], model, vectors and Path(vectors))
     loaded = load_model(model, trusted=asked["trust"])
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         found = predict_table(
@@ -414,12 +448,11 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
     Columns and rows keep their order, and every cell stays as it was. With --reviewed nothing but
     labels changes, and OUTPUT.trail.jsonl says who changed what, and why.
     """
-    from rankprune._files import refuse_existing_file
-    from rankprune._label_check import LabelCheck
+    from rankprune._label_check import LabelCheck, refuse_output
     from rankprune.export import export_table
 
-    refuse_existing_file(output, force)
     found = LabelCheck.load(run)
+    refuse_output(output, force, *_inputs(found, asked["table"]))
     how = {"drop_suspects": flag is False, "spreadsheet_safe": asked["spreadsheet_safe"]}
     if asked["reviewed"] or asked["merge"]:
         if flag:
@@ -486,19 +519,27 @@ def _merge(run: Path, found: Any, log: Path, asked: dict[str, Any]) -> None:
 @_read
 @click.option("--truth", metavar="COL", help="True labels to judge by, 1 or true for positive.")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="May be repeated.")
+@click.option("-o", "--output", type=FILE, help="A file for what is printed otherwise.")
 @_form("text", "csv", "jsonl", "json")
+@_force
 @shown
-def compare(table: str, methods: tuple[str, ...], **asked: Any) -> None:
+def compare(
+    table: str, methods: tuple[str, ...], output: Path | None, force: bool, **asked: Any
+) -> None:
     """Compare the methods on TABLE, side by side.
 
     Without true labels (--truth) all of it is an estimate, and says so.
     """
     from dataclasses import astuple, fields
 
+    from rankprune._files import write_whole
+    from rankprune._label_check import refuse_output
     from rankprune.comparison import compare_table
     from rankprune.comparison._result import ComparedMethod
 
     look_here(asked["model"])
+    if output is not None:
+        refuse_output(output, force, None if table == "-" else Path(table))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         found = compare_table(
             table,
@@ -508,8 +549,16 @@ def compare(table: str, methods: tuple[str, ...], **asked: Any) -> None:
             **_shared(asked),
         )
     if asked["form"] == "text":
-        click.echo(str(found))
-        return
-    names = [field.name for field in fields(ComparedMethod)]
-    print_rows(names, (astuple(row) for row in found.rows), asked["form"])
-    say(found.note, asked["quiet"])
+        text = f"{found}\n"
+    else:
+        names = [field.name for field in fields(ComparedMethod)]
+        text = "".join(rows_text(names, (astuple(row) for row in found.rows), asked["form"]))
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(output, text.encode())
+        click.echo(output)
+    if asked["form"] != "text":
+        say(found.note, asked["quiet"])
+    if asked["truth"] is None:
+        say("With true labels in a column, name it with --truth to measure.", asked["quiet"])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankprune._column_plan import MAX_LEVELS, PORTION, Plan, date_sql, number_sql
+from rankprune._column_plan import MAX_LEVELS, Plan, date_sql, number_sql, portions
 from rankprune.exceptions import TableError
 from rankprune.tables import Table, sql_text
 
@@ -34,10 +34,11 @@ _MAX_WORDS = 20_000
 
 @dataclass(frozen=True)
 class Number:
-    """One standardized number: a column's own, or a part of its date."""
+    """One standardized number: a column's own, or a part of its date, which is written so."""
 
     column: str
     part: str
+    form: str
     shift: float
     scale: float
     fill: float
@@ -90,23 +91,20 @@ class Encoder:
         return len(self.numbers) + flags + sum(part.width for part in self.categories)
 
     @property
-    def names(self) -> list[str]:
-        """Return what each of those features is, in their order."""
+    def sources(self) -> list[str]:
+        """Return the column that each of those features comes from, in their order."""
         found = []
         for number in self.numbers:
-            is_part = number.part in _DATE_PARTS
-            found.append(f"{number.column} ({number.part})" if is_part else number.column)
-            if number.flagged:
-                found.append(f"{number.column} (missing)")
+            found += [number.column] * (2 if number.flagged else 1)
         for category in self.categories:
-            found += [f"{category.column} = {level}" for level in category.levels[: category.width]]
+            found += [category.column] * category.width
         return found
 
     def transform(self, table: Table, embeddings: NDArray[Any] | None = None) -> Any:
         """Return the features of a table's rows: an array, or a sparse matrix where words are."""
         for column in self.columns:
             table.column(column, "The model's feature")
-        asked = [_number_sql(table, number.column, number.part) for number in self.numbers]
+        asked = [_number_sql(table, number) for number in self.numbers]
         numbers = (
             _encoded_number(number, _known(values))
             for number, values in zip(self.numbers, table.fetch(asked), strict=True)
@@ -128,7 +126,8 @@ def fit_encoder(
     numbers = []
     for name, part in parts:
         # A gap is said once, beside the first part of a date. The rest is learned below.
-        numbers.append(Number(name, part, 0.0, 1.0, 0.0, name in gaps))
+        form = plan.date_forms.get(name, "")
+        numbers.append(Number(name, part, form, 0.0, 1.0, 0.0, name in gaps))
         gaps.discard(name)
     encoder = Encoder(
         tuple(numbers),
@@ -139,7 +138,7 @@ def fit_encoder(
     fitted: list[Number] = []
 
     def fit_numbers() -> Iterator[Any]:
-        asked = [_number_sql(table, name, part) for name, part in parts]
+        asked = [_number_sql(table, number) for number in numbers]
         for number, values in zip(numbers, table.fetch(asked), strict=True):
             known = _known(values)
             fitted.append(_fitted_number(number, known))
@@ -210,8 +209,7 @@ def _fitted_number(number: Number, values: NDArray[np.float64]) -> Number:
 
 def _categories(table: Table, names: Sequence[str]) -> Iterator[Category]:
     cells = {name: f"coalesce(CAST(c{table.position(name)} AS VARCHAR), '')" for name in names}
-    for start in range(0, len(names), PORTION):
-        portion = names[start : start + PORTION]
+    for portion in portions(table, names):
         counts = ", ".join(f"approx_count_distinct({cells[name]})" for name in portion)
         sizes = dict(zip(portion, table.query(counts)[0], strict=True))
         few = [name for name in portion if sizes[name] <= _FEW_LEVELS]
@@ -260,14 +258,14 @@ def _known(values: NDArray[Any]) -> NDArray[np.float64]:
     return found
 
 
-def _number_sql(table: Table, name: str, part: str) -> str:
-    position = table.position(name)
+def _number_sql(table: Table, number: Number) -> str:
+    position = table.position(number.column)
     cell, kind = f"c{position}", table.types[position]
-    if part in _DATE_PARTS:
-        date = date_sql(cell, kind)
-        text = "CAST(NULL AS DOUBLE)" if date is None else _DATE_PARTS[part].format(date)
+    if number.part in _DATE_PARTS:
+        date = date_sql(cell, kind, number.form)
+        text = "CAST(NULL AS DOUBLE)" if date is None else _DATE_PARTS[number.part].format(date)
         return f"CAST({text} AS DOUBLE)"
-    return number_sql(cell, kind, None if part == "value" else part)
+    return number_sql(cell, kind, None if number.part == "value" else number.part)
 
 
 def _level_sql(table: Table, category: Category) -> str:

@@ -71,13 +71,14 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def refuse_same_file(output: Path, source: Path | None) -> None:
+def refuse_same_file(output: Path, *sources: Path | None) -> None:
     """Raise an error where writing would destroy what was read, also through a link."""
-    if source is not None and output.exists() and source.exists() and output.samefile(source):
-        raise ValueError(
-            f"The output must not be the input, but {output} is the same file as {source}. Choose "
-            "another name."
-        )
+    for source in sources:
+        if source is not None and output.exists() and source.exists() and output.samefile(source):
+            raise ValueError(
+                f"The output must not be the input, but {output} is the same file as {source}. "
+                "Choose another name."
+            )
 
 
 def refuse_existing_file(path: Path, force: bool) -> None:

@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._files import refuse_unwritable, whole_file, write_whole
+from rankprune._files import (
+    refuse_existing_file,
+    refuse_same_file,
+    refuse_unwritable,
+    whole_file,
+    write_whole,
+)
 from rankprune._plain import from_plain, to_plain
 from rankprune.core import ConfidentCounts, NoiseRateIntervals, NoiseRates, Verdict
 from rankprune.diagnostics import Calibration, SeparabilityCurve
@@ -25,6 +31,8 @@ from rankprune.tables import sql_text, write_errors
 
 SCHEMA = 1
 RESULT, SCORES, REPORT = "result.json", "scores.parquet", "report.html"
+# The files of a run directory that no other output may take the place of.
+KEPT = (RESULT, SCORES, "review.sqlite", "audit.json")
 # The rates that stand at the top of result.json, where scripts look for them.
 _TOP = (
     "positive_noise_rate",
@@ -297,13 +305,15 @@ class LabelCheck:
     def ranked(self) -> Iterator[tuple[int, int, str, str, float, str]]:
         """Yield rank, row number, name, label, probability and reason of every suspect."""
         scores = self.scores
+        is_hidden = self.settings.get("id") in self.settings.get("redact", ())
+        ids = None if is_hidden else scores.ids
         ranked = np.flatnonzero(scores.rank)
         for place in ranked[np.argsort(scores.rank[ranked])].tolist():
             row, is_positive = int(scores.rows[place]) + 1, bool(scores.is_positive[place])
             probability = float(scores.probability[place])
             label = self.positive if is_positive else self.negative
             sure = probability if is_positive else 1 - probability
-            name = str(row) if scores.ids is None else str(scores.ids[place])
+            name = str(row) if ids is None else str(ids[place])
             reason = reason_for(label, sure, self.out_of_fold)
             yield int(scores.rank[place]), row, name, label, probability, reason
 
@@ -437,29 +447,41 @@ def _who(out_of_fold: bool) -> str:
     return "models that did not see the row" if out_of_fold else "the given probabilities"
 
 
-def check_place(folder: Path, force: bool) -> None:
+def check_place(folder: Path, force: bool, *inputs: Path | None) -> None:
     """Raise an error where a run could not be saved, before anything is computed for it."""
     refuse_existing(folder, force)
+    for name in (RESULT, SCORES, REPORT):
+        refuse_same_file(folder / name, *inputs)
     refuse_unwritable(folder)
+
+
+def refuse_output(output: Path, force: bool, *inputs: Path | None) -> None:
+    """Raise an error where a file could not be written, or would destroy what is read or kept.
+
+    A run directory keeps what cannot be made again, so nothing else is written over its files.
+    """
+    refuse_existing_file(output, force)
+    refuse_same_file(output, *inputs)
+    if output.name in KEPT and (output.parent / RESULT).exists():
+        raise ValueError(f"{output} belongs to a run directory. Choose another name with -o.")
+    refuse_unwritable(output.parent)
 
 
 def refuse_existing(folder: Path, force: bool) -> None:
     """Raise an error where a run would be replaced without having been asked to."""
     if folder.exists() and not folder.is_dir():
         raise TableError(f"{folder} is a file. Choose another place with -o.")
-    held = folder.is_dir() and any(folder.iterdir())
-    if held and not (folder / RESULT).exists() and not _only_parts(folder):
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    # What a killed process left unfinished.
+    names = {name for name in names if not name.endswith(".part")}
+    if not names:
+        return
+    if not names & {RESULT, SCORES} or (RESULT not in names and names - {SCORES, REPORT}):
         raise TableError(
             f"{folder} holds files that are no run of rankprune. Choose another place with -o."
         )
-    if (folder / RESULT).exists() and not force:
+    if not force:
         raise TableError(f"{folder} holds an earlier run. Replace it with --force, or choose -o.")
-
-
-def _only_parts(folder: Path) -> bool:
-    """Return whether a run that was cut short is all there is."""
-    names = {path.name for path in folder.iterdir()}
-    return all(name in (SCORES, REPORT) or name.endswith(".part") for name in names)
 
 
 def _write_scores(path: Path, check: LabelCheck) -> None:

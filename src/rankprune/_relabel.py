@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from rankprune._csv_records import cell_end, csv_records
+
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
@@ -41,7 +43,7 @@ def relabel_text(
         _opened(source, encoding) as (lines, used),
         target.open("w", encoding=used, newline="") as copy,
     ):
-        records = _records(lines, delimiter, n_columns)
+        records = csv_records(lines, delimiter, n_columns)
         copy.write(next(records)[1])
         for row, record in records:
             if row is not None and row in labels:
@@ -64,60 +66,16 @@ def _opened(source: Path, encoding: str | None) -> Iterator[tuple[TextIO, str]]:
         yield lines, used
 
 
-def _records(lines: TextIO, delimiter: str, n_columns: int) -> Iterator[tuple[int | None, str]]:
-    """Yield the header, then each record with its row's position; None for lines that are blank."""
-    record, row = "", -1
-    for line in lines:
-        record += line
-        if '"' in record and _goes_on(record, delimiter):
-            continue
-        if row >= 0 and n_columns > 1 and not record.strip("\r\n"):
-            yield None, record
-        else:
-            yield row, record
-            row += 1
-        record = ""
-    if record:
-        yield row, record
-
-
-def _goes_on(record: str, delimiter: str) -> bool:
-    """Return whether a record ends inside a quoted cell, which goes on in the next line."""
-    start = 0
-    while start < len(record) and record[start] not in "\r\n":
-        end = _end(record, delimiter, start)
-        if end is None:
-            return True
-        start = end + (record[end : end + 1] == delimiter)
-    return False
-
-
 def _changed(record: str, delimiter: str, column: int, text: str) -> str:
-    start, end = 0, _end(record, delimiter, 0)
+    start, end = 0, cell_end(record, delimiter, 0)
     for _ in range(column):
         start = len(record) if end is None else end + 1
-        end = _end(record, delimiter, start)
+        end = cell_end(record, delimiter, start)
     must_quote = record[start : start + 1] == '"' or any(
         sign in text for sign in (delimiter, '"', "\r", "\n")
     )
     cell = '"' + text.replace('"', '""') + '"' if must_quote else text
     return record[:start] + cell + record[end:]
-
-
-def _end(record: str, delimiter: str, start: int) -> int | None:
-    """Return where the cell ends that begins at a place; None where its quote is not closed.
-
-    A quote is one only at the beginning of a cell; inside it is a sign like others.
-    """
-    if record[start : start + 1] == '"':
-        place = record.find('"', start + 1)
-        while place >= 0 and record[place + 1 : place + 2] == '"':
-            place = record.find('"', place + 2)
-        if place < 0:
-            return None
-        start = place + 1
-    stops = [record.find(sign, start) for sign in (delimiter, "\r", "\n")]
-    return min((stop for stop in stops if stop >= 0), default=len(record))
 
 
 def relabel_json(source: Path, target: Path, key: str, labels: Mapping[int, str]) -> None:

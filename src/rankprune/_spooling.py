@@ -76,7 +76,7 @@ def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> S
         if encoding is None and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             encoding = "utf-16"
         place = folder / f"table.{kind}"
-        is_plain = path is not None and isinstance(raw.raw, _Hashed)
+        is_plain = path is not None and path.is_file() and isinstance(raw.raw, _Hashed)
         has_mark = kind == "jsonl" and head[:3] == codecs.BOM_UTF8
         must_copy = not is_plain or has_mark or (kind != "parquet" and not _is_utf8(encoding))
         with place.open("wb") if must_copy else io.BytesIO() as copy:
@@ -100,7 +100,7 @@ def _pass_bytes(raw: BinaryIO, sink: BinaryIO | None) -> None:
 
 
 def _pass_text(raw: BinaryIO, sink: BinaryIO | None, encoding: str | None, name: str) -> None:
-    decoder = codecs.getincrementaldecoder(encoding or "utf-8-sig")()
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if _is_utf8(encoding) else str(encoding))()
     before = 0
     while True:
         chunk = raw.read(_CHUNK)
@@ -129,6 +129,8 @@ def _pass_text(raw: BinaryIO, sink: BinaryIO | None, encoding: str | None, name:
 @contextmanager
 def _opened(path: Path | None) -> Iterator[BinaryIO]:
     if path is None:
+        if sys.stdin is None:
+            raise TableError("Standard input is closed. Pass a file, or pipe a table to it.")
         yield sys.stdin.buffer
         return
     with path.open("rb") as stream:
@@ -156,9 +158,15 @@ def _link(path: Path, place: Path) -> None:
 def _format(name: str, head: bytes) -> str:
     if head[:4] == b"PAR1":
         return "parquet"
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
     suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
+    if suffixes and suffixes[-1] == ".json" and start == b"[":
+        raise TableError(
+            f"{name} must hold one JSON object a line, and holds an array of them. Write it as "
+            f"lines: jq -c '.[]' {name} > table.jsonl"
+        )
     known = FORMATS.get(suffixes[-1]) if suffixes else None
-    return known or ("jsonl" if head.lstrip()[:1] == b"{" else "csv")
+    return known or ("jsonl" if start == b"{" else "csv")
 
 
 def _is_utf8(encoding: str | None) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,16 +83,24 @@ class Features:
     plan: Plan
 
 
-def read_labels(table: Table, column: str, positive: str | None, drop_unlabeled: bool) -> Labels:
+def read_labels(
+    table: Table,
+    column: str,
+    positive: str | None,
+    drop_unlabeled: bool,
+    *,
+    negative: str | None = None,
+) -> Labels:
     """Return the labels in a column, after refusing what cannot be learned from."""
     cell = f"CAST(c{table.column(column, '--label')} AS VARCHAR)"
     counted = table.query(
         f"{cell} AS v, count(*) AS n", f"GROUP BY v ORDER BY n DESC, v LIMIT {_MAX_VALUES}"
     )
     counts = dict(counted)
-    missing = [value for value in counts if value is None or _means_none(value, positive)]
+    named = (positive, negative)
+    missing = [value for value in counts if value is None or means_none(value, *named)]
     values = [value for value in counts if value not in missing]
-    _refuse_other_than_two(column, values, counts)
+    _refuse_other_than_two(column, values, missing, counts)
     n_missing = sum(counts[value] for value in missing)
     notes = []
     if n_missing and not drop_unlabeled:
@@ -100,7 +110,7 @@ def read_labels(table: Table, column: str, positive: str | None, drop_unlabeled:
         )
     if n_missing:
         notes.append(f"{n_missing} rows without a label were left out.")
-    chosen, note = _positive(values, positive, column)
+    chosen, note = _positive(values, positive, negative, column)
     if note is not None:
         notes.append(note)
     (other,) = (value for value in values if value != chosen)
@@ -111,12 +121,14 @@ def read_labels(table: Table, column: str, positive: str | None, drop_unlabeled:
     return Labels(chosen, other, rows, code[rows] == 1, f"({sql})", tuple(notes))
 
 
-def _means_none(value: str, positive: str | None) -> bool:
+def means_none(value: str, *named: str | None) -> bool:
     """Return whether a cell says that there is no label; not where it was named as one."""
-    return value != positive and value.strip().lower() in _NO_LABEL
+    return value not in named and value.strip().lower() in _NO_LABEL
 
 
-def _refuse_other_than_two(column: str, values: list[str], counts: dict[Any, int]) -> None:
+def _refuse_other_than_two(
+    column: str, values: list[str], missing: list[str | None], counts: dict[Any, int]
+) -> None:
     if len(values) == 2:
         return
     shown = ", ".join(f"{value[:40]!r} ({counts[value]} rows)" for value in values[:5])
@@ -125,7 +137,7 @@ def _refuse_other_than_two(column: str, values: list[str], counts: dict[Any, int
     if len(values) == 1:
         raise TableError(
             f"--label must have two values; {column!r} has one: {shown}. Labels of one kind cannot "
-            "be checked against each other."
+            f"be checked against each other.{_hint(missing, counts)}"
         )
     more = "" if len(values) <= 5 else " and more"
     number = f"{_MAX_VALUES} or more" if len(counts) == _MAX_VALUES else str(len(values))
@@ -135,16 +147,34 @@ def _refuse_other_than_two(column: str, values: list[str], counts: dict[Any, int
     )
 
 
-def _positive(values: list[str], asked: str | None, column: str) -> tuple[str, str | None]:
+def _hint(missing: list[str | None], counts: dict[Any, int]) -> str:
+    """Return how a cell that was taken for no label is named as one."""
+    spelled = [value for value in missing if value is not None and value.strip()]
+    if not spelled:
+        return ""
+    (value, *_) = spelled
+    return (
+        f" {value!r} ({counts[value]} rows) was taken for no label; if it is one, name it: "
+        f"--negative {shlex.quote(value)}"
+    )
+
+
+def _positive(
+    values: list[str], positive: str | None, negative: str | None, column: str
+) -> tuple[str, str | None]:
     """Return the positive value, and a note where it was not obvious."""
-    if asked is not None:
-        same = [value for value in values if _is_same(value, asked)]
-        if len(same) != 1:
+    other = None if negative is None else _named(values, negative, "--negative", column)
+    if positive is not None:
+        chosen = _named(values, positive, "--positive", column)
+        if chosen == other:
             raise TableError(
-                f"--positive must be a value of {column!r}, that is {values[0]!r} or "
-                f"{values[1]!r}; got {asked!r}."
+                f"--negative must be another value than --positive, got {chosen!r} for both. "
+                "Leave one of them out."
             )
-        return same[0], None
+        return chosen, None
+    if other is not None:
+        (chosen,) = (value for value in values if value != other)
+        return chosen, None
     by_fold = {value.strip().lower(): value for value in values}
     for pair in _OBVIOUS:
         if set(by_fold) == set(pair):
@@ -155,6 +185,18 @@ def _positive(values: list[str], asked: str | None, column: str) -> tuple[str, s
         f"{chosen!r} is taken for the positive label, as the larger of the two. For the other: "
         f"--positive {other!r}"
     )
+
+
+def _named(values: list[str], asked: str, option: str, column: str) -> str:
+    """Return which of the two values was named: exactly, else as the same number or truth."""
+    same = [value for value in values if value == asked]
+    same = same or [value for value in values if _is_same(value, asked)]
+    if len(same) != 1:
+        raise TableError(
+            f"{option} must be a value of {column!r}, that is {values[0]!r} or {values[1]!r}; got "
+            f"{asked!r}."
+        )
+    return same[0]
 
 
 def _is_same(value: str, asked: str) -> bool:
@@ -197,6 +239,11 @@ def read_features(
         )
     _log.debug("making features of %d columns", len(plan.columns))
     encoder, X = fit_encoder(table, plan, embeddings)
+    if not X.shape[1]:
+        raise TableError(
+            f"{table.name} must have columns to learn from beside the label; in those that are "
+            "left no value occurs twice. Name free text with --text."
+        )
     return Features(X if len(labels.rows) == table.n_rows else X[labels.rows], encoder, plan)
 
 
@@ -205,6 +252,8 @@ def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
     if embeddings is None:
         return None
     if isinstance(embeddings, str | Path):
+        if not Path(embeddings).is_file():
+            raise TableError(f"--embeddings must be an npy file; {embeddings} does not exist.")
         try:
             embeddings = np.load(embeddings, allow_pickle=False)
         except (ValueError, EOFError) as error:
@@ -221,6 +270,11 @@ def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
     if not np.isfinite(vectors).all():
         raise TableError("--embeddings must be finite; some are NaN or infinite. Replace them.")
     return vectors
+
+
+def array_sha256(values: NDArray[np.float64]) -> str:
+    """Return what an array of numbers is known by."""
+    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
 
 
 def read_texts(table: Table, column: str, option: str, rows: NDArray[np.intp]) -> NDArray[Any]:

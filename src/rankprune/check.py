@@ -37,6 +37,7 @@ from rankprune._table_rows import (
     SPECIAL,
     Features,
     Labels,
+    array_sha256,
     feature_options,
     read_embeddings,
     read_features,
@@ -67,7 +68,7 @@ N_BINS = 50
 # Suspects whose cells are kept for people to look at, columns of them, and signs of a cell.
 MAX_SHOWN, _MAX_COLUMNS, MAX_CELL = 500, 40, 500
 # Categories by which suspects are counted: of so many values, and so many of them.
-_MAX_GROUPS, _MAX_GROUPED = 12, 8
+_MAX_GROUPS, _MAX_GROUPED, _GROUPED_SHARE = 12, 8, 0.9
 # A number of suspects that chance alone brings about more rarely than this stands out.
 _RARE = 1e-4
 # A feature that orders the labels this well by itself may have been filled in from them.
@@ -182,6 +183,7 @@ def check_table(
     label: str,
     *,
     positive: Any = None,
+    negative: Any = None,
     id: str | None = None,
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
@@ -213,6 +215,8 @@ def check_table(
     positive : default=None
         The value that is the positive label. By default the one that is so by common use (1, yes,
         true, spam, ...), else the larger one in sorted order, which the notes say.
+    negative : default=None
+        The other value; needed only where it looks like a missing one (none, NA, ...).
     id : str, default=None
         The column that names the rows.
     drop, keep, text : sequence of str
@@ -258,6 +262,7 @@ def check_table(
     settings = {
         "label": str(label),
         "positive": _text(positive),
+        "negative": _text(negative),
         "id": _text(id),
         "drop": [str(name) for name in drop],
         "keep": [str(name) for name in keep],
@@ -293,6 +298,7 @@ class _Rows:
     groups: NDArray[Any] | None
     trusted: NDArray[np.bool_] | None
     ids: NDArray[Any] | None
+    embeddings: str | None
     notes: tuple[str, ...]
 
 
@@ -319,14 +325,20 @@ def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: 
 
 
 def _read(table: Table, settings: dict[str, Any], embeddings: Any) -> _Rows:
-    labels = read_labels(table, settings["label"], settings["positive"], settings["drop_unlabeled"])
+    labels = read_labels(
+        table,
+        settings["label"],
+        settings["positive"],
+        settings["drop_unlabeled"],
+        negative=settings["negative"],
+    )
     named = {option: settings[option] for option in SPECIAL if settings[option] is not None}
     for option in (*named, "drop", "keep", "text", "redact"):
         asked = settings[option]
         for column in asked if isinstance(asked, list) else [asked]:
             table.column(column, f"--{option}")
     notes = list(labels.notes)
-    probabilities = hashes = features = None
+    probabilities = hashes = features = known_by = None
     if "probabilities" in named:
         probabilities = read_probabilities(table, named["probabilities"], labels.rows)
         notes += _unused(settings)
@@ -337,6 +349,7 @@ def _read(table: Table, settings: dict[str, Any], embeddings: Any) -> _Rows:
         hashes = table.row_hashes(features.plan.columns)[labels.rows]
         if vectors is not None:
             hashes ^= hash_rows(vectors)[labels.rows]
+            known_by = array_sha256(vectors)
     groups, ids = (
         read_texts(table, named[option], f"--{option}", labels.rows) if option in named else None
         for option in ("group", "id")
@@ -344,7 +357,9 @@ def _read(table: Table, settings: dict[str, Any], embeddings: Any) -> _Rows:
     trusted = None
     if "trusted" in named:
         trusted = read_flags(table, named["trusted"], "--trusted", labels.rows)
-    return _Rows(labels, features, hashes, probabilities, groups, trusted, ids, tuple(notes))
+    return _Rows(
+        labels, features, hashes, probabilities, groups, trusted, ids, known_by, tuple(notes)
+    )
 
 
 def _shown_in_table(
@@ -361,7 +376,12 @@ def _shown_in_table(
         subgroups=tuple(_subgroups(table, categories, check, rows.labels.rows, hidden)),
         notes=rows.notes,
         warnings=(*_leaks(rows.features, rows.labels.is_positive), *check.warnings),
-        settings={**settings, "positive": rows.labels.positive},
+        settings={
+            **settings,
+            "positive": rows.labels.positive,
+            "negative": rows.labels.negative,
+            "embeddings_sha256": rows.embeddings,
+        },
     )
     top = check.suspect_rows()[:MAX_SHOWN]
     cells = table.cells(top, [table.position(name) for name in shown])
@@ -422,8 +442,10 @@ def _text(value: Any) -> str | None:
 
 
 def _embeddings_name(embeddings: Any) -> str | None:
-    is_name = embeddings is None or isinstance(embeddings, str | Path)
-    return _text(embeddings) if is_name else "(an array)"
+    if embeddings is None:
+        return None
+    # In full, so that it is found from anywhere.
+    return str(Path(embeddings).resolve()) if isinstance(embeddings, str | Path) else "(an array)"
 
 
 def _unused(settings: dict[str, Any]) -> list[str]:
@@ -457,6 +479,9 @@ def _check(
         inputs = doubt.inputs(scored.scores)
         few = coarser(inputs)
         verdict = scored.verdict or judge(few, [few.probabilities], how.noise_estimator)
+        if verdict.level == "clean":
+            found = _without_suspects(found)
+            scored = found.scored
         _log.debug("drawing rows again for the intervals")
         # Threads on matrices of four numbers take a hundred times as long as the sums.
         with threadpool_limits(limits=1, user_api="blas"):
@@ -515,6 +540,18 @@ def _check(
     )
 
 
+def _without_suspects(found: Examined) -> Examined:
+    """Return what was found where the verdict is that the labels are clean: every row is kept."""
+    scored = found.scored
+    rates = scored.rates.with_known(positive=0.0, negative=0.0)
+    return replace(
+        found,
+        scored=replace(scored, rates=rates),
+        mask=np.zeros(len(found.mask), dtype=bool),
+        weights=None,
+    )
+
+
 def _suspects(found: Examined) -> tuple[Scores, tuple[float | None, float | None]]:
     """Return the rows with their ranks and weights, and the probabilities where suspects begin."""
     doubt, rates = found.table.doubt, found.scored.rates
@@ -546,26 +583,30 @@ def _histogram(inputs: Inputs) -> Histogram:
 
 
 def _leaks(features: Features | None, is_positive: NDArray[np.bool_]) -> list[str]:
-    """Return a warning for each column that tells the label almost by itself."""
+    """Return a warning of the columns that tell the label almost by themselves."""
     if features is None:
         return []
     part = slice(None, None, max(1, len(is_positive) // _LEAK_ROWS))
     labels = is_positive[part]
     if labels.all() or not labels.any():
         return []
-    found = []
-    names = features.encoder.names
+    telling: dict[str, float] = {}
+    names = features.encoder.sources
     X = features.X[part][:, : len(names)]
     X = X.toarray() if sparse.issparse(X) else X
     for column, name in enumerate(names):
         area = auc(labels, X[:, column], None)
-        if max(area, 1 - area) >= _LEAK_AUC:
-            found.append(
-                f"Feature {name!r} alone tells the label almost exactly (AUC "
-                f"{max(area, 1 - area):.3f}). If it was filled in after the label, wrong labels "
-                "look right: leave its column out with --drop."
-            )
-    return found
+        area = max(area, 1 - area)
+        if area >= _LEAK_AUC and area > telling.get(name, 0.0):
+            telling[name] = area
+    if not telling:
+        return []
+    shown = ", ".join(f"{name!r} (AUC {area:.3f})" for name, area in list(telling.items())[:10])
+    more = f" and {len(telling) - 10} more" if len(telling) > 10 else ""
+    return [
+        f"Columns that alone tell the label almost exactly: {shown}{more}. If they were filled in "
+        "after the label, wrong labels look right: leave them out with --drop."
+    ]
 
 
 def _subgroups(
@@ -581,8 +622,16 @@ def _subgroups(
     suspect[rows], labeled[rows] = check.scores.suspect, True
     share = check.n_suspects / check.n_rows
     few = [category.column for category in categories if len(category.levels) <= _MAX_GROUPS]
-    for column in [column for column in few if column not in hidden][:_MAX_GROUPED]:
-        for value, size, n_suspects in table.count_by(column, labeled, suspect, _MAX_GROUPS):
+    n_grouped = 0
+    for column in (column for column in few if column not in hidden):
+        groups = table.count_by(column, labeled, suspect, _MAX_GROUPS)
+        # A column of which most values are rare ones has no groups to speak of.
+        if sum(size for _, size, _ in groups) < _GROUPED_SHARE * check.n_rows:
+            continue
+        n_grouped += 1
+        if n_grouped > _MAX_GROUPED:
+            return
+        for value, size, n_suspects in groups:
             # As few or as many suspects as these, in so many rows drawn from all.
             chance = min(binom.cdf(n_suspects, size, share), binom.sf(n_suspects - 1, size, share))
             yield Subgroup(column, value or "", size, n_suspects, bool(chance < _RARE))

@@ -1,5 +1,6 @@
 """The command line: parse, call one function, show the result."""
 
+import json
 import logging
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import rankprune
 from rankprune._cli_paper import paper
 from rankprune._cli_review import audit, review
 from rankprune._cli_show import progress, say
-from rankprune._cli_tables import check, compare, export, predict, report, train
+from rankprune._cli_tables import check, compare, export, predict, report, shown, train
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -41,14 +42,28 @@ def cli(context: click.Context) -> None:
     show_default=True,
     help="Where the tables and the report go.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors.")
-def demo(seed: int, output: Path, quiet: bool) -> None:
+@click.option("--force", is_flag=True, help="Replace an earlier demonstration.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Of what is printed.",
+)
+@shown
+def demo(seed: int, output: Path, force: bool, form: str, **asked: bool) -> None:
     """Flip labels of scikit-learn's digits on purpose, and find them again."""
+    from rankprune._plain import to_plain
     from rankprune.demo import refuse_other_folder, run_demo
 
-    refuse_other_folder(output)
-    with progress(quiet, verbose=False):
+    refuse_other_folder(output, force)
+    quiet = asked["quiet"]
+    with progress(quiet or asked["no_progress"], asked["verbose"]):
         result = run_demo(output, random_state=seed)
+    if form == "json":
+        click.echo(json.dumps(to_plain(result), default=str))
+        return
     true, found = result.true_rates, result.estimated_rates
     click.echo(
         f"""\

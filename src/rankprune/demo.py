@@ -119,11 +119,16 @@ def run_demo(
     )
 
 
-def refuse_other_folder(folder: Path) -> None:
+def refuse_other_folder(folder: Path, force: bool = False) -> None:
     """Raise an error where the demonstration would replace files that are not its own."""
     own = (folder / _RUN).is_dir() or not folder.is_dir()
     if not own and any(folder.iterdir()):
         raise FileExistsError(f"{folder} holds other files. Choose another place with -o.")
+    if (folder / _RUN / "review.sqlite").exists() and not force:
+        raise FileExistsError(
+            f"{folder} holds a demonstration that somebody has reviewed. Replace it with --force, "
+            "or choose another place with -o."
+        )
 
 
 def _write(path: Path, X: NDArray[np.float64], labels: NDArray[np.int64] | None) -> Path:

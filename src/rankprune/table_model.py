@@ -24,6 +24,7 @@ from rankprune._plain import from_plain, to_plain
 from rankprune._table_rows import (
     Features,
     Labels,
+    array_sha256,
     feature_options,
     read_embeddings,
     read_features,
@@ -229,10 +230,21 @@ def train_reviewed(
 def _read(run: LabelCheck, table: Table, embeddings: Any) -> tuple[Labels, Features]:
     """Return labels and features of an open table, as they were when it was checked."""
     asked = run.settings
-    labels = read_labels(table, asked["label"], asked["positive"], asked["drop_unlabeled"])
+    labels = read_labels(
+        table,
+        asked["label"],
+        asked["positive"],
+        asked["drop_unlabeled"],
+        negative=asked["negative"],
+    )
     vectors = read_embeddings(
         asked["embeddings"] if embeddings is None else embeddings, table.n_rows
     )
+    if vectors is not None and array_sha256(vectors) != asked["embeddings_sha256"]:
+        raise TableError(
+            "--embeddings must be those of the check; their numbers have changed since. Check "
+            "again, or name the right file."
+        )
     return labels, read_features(table, labels, **feature_options(asked), embeddings=vectors)
 
 

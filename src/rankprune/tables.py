@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankprune._csv_records import count_cells, csv_records, goes_on
 from rankprune._files import unfinished, whole_file
 from rankprune._spooling import FORMATS, Spooled, existing, refuse_unknown_encoding, spool
 from rankprune.exceptions import TableError
@@ -325,14 +326,16 @@ def open_table(
         path = None if is_stdin else existing(Path(table))
         before = _state(path)
         spooled = spool(path, name, encoding, Path(folder))
-        yield _file_table(spooled, name, path, delimiter, connection)
+        # What was a pipe by another name cannot be read again later.
+        kept = path if path is not None and path.is_file() else None
+        yield _file_table(spooled, name, kept, delimiter, connection)
         if watch and _state(path) != before:
             raise TableError(f"{name} changed while it was read. Do it again.")
 
 
 def _state(path: Path | None) -> tuple[int, int] | None:
     """Return what tells that a file was written to."""
-    if path is None:
+    if path is None or not path.is_file():
         return None
     found = path.stat()
     return found.st_size, found.st_mtime_ns
@@ -381,7 +384,57 @@ def _file_table(
         _source=source,
         _connection=connection,
     )
-    return _counted(_by_column(table, spooled.place) if len(names) > _WIDE else table)
+    table = _counted_csv(table, spooled.place) if spooled.format == "csv" else _counted(table)
+    return _by_column(table, spooled.place) if len(names) > _WIDE else table
+
+
+def _counted_csv(table: Table, place: Path) -> Table:
+    """Return the table with its number of rows; its lines may end in several ways."""
+    try:
+        return _counted(table)
+    except _Unreadable as error:
+        if not error.is_uneven:
+            raise (error.is_ragged and _first_ragged(place, table)) or error from error
+    even = place.with_name("even.csv")
+    with (
+        place.open(encoding="utf-8-sig", newline="") as lines,
+        even.open("w", encoding="utf-8", newline="") as copy,
+    ):
+        # DuckDB wants all lines to end alike; cells of several lines stay as they are.
+        for _, record in csv_records(lines, table.delimiter, len(table.names)):
+            copy.write(record.rstrip("\r\n") + "\n")
+    _, _, reading = _csv_header(even, table.name, table.delimiter)
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(table.names)))
+    try:
+        return _counted(replace(table, _source=f"read_csv({reading}, columns={{{columns}}})"))
+    except _Unreadable as error:
+        raise (error.is_ragged and _first_ragged(place, table)) or error from error
+
+
+class _Unreadable(TableError):
+    """What DuckDB found wrong with a file: too many or too few cells, or lines that end unlike."""
+
+    is_ragged = False
+    is_uneven = False
+
+
+def _first_ragged(place: Path, table: Table) -> TableError | None:
+    """Return an error that tells the first line with too many or too few cells, by its number."""
+    expected, number = len(table.names), 1
+    with place.open(encoding="utf-8-sig", newline="") as lines:
+        for row, record in csv_records(lines, table.delimiter, expected):
+            found = count_cells(record, table.delimiter)
+            if row is not None and found != expected:
+                return TableError(_ragged_text(table.name, expected, number, found))
+            number += record.count("\n") or record.count("\r")
+    return None
+
+
+def _ragged_text(name: str, expected: int, line: int, found: int) -> str:
+    return (
+        f"{name} must have {expected} cells in every row, as in its header; line {line} has "
+        f"{found}. Mend that line, or pass --delimiter where it was misread."
+    )
 
 
 def _by_column(table: Table, place: Path) -> Table:
@@ -438,22 +491,21 @@ def _counted(table: Table) -> Table:
 
 def _csv_header(place: Path, name: str, delimiter: str | None) -> tuple[list[str], str, str]:
     """Return the names in the first record, the delimiter, and how DuckDB is to read the rest."""
+    if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
+        raise TableError(f"delimiter must be one sign, such as ; or a tab, got {delimiter!r}.")
     with place.open(encoding="utf-8-sig", newline="") as lines:
-        record, quotes = "", 0
+        record = ""
         for line in lines:
             record += line
-            quotes += line.count('"')
-            if quotes % 2 == 0 or len(record) > _MAX_RECORD:
+            if not goes_on(record, delimiter or _likely_delimiter(record)):
+                break
+            if len(record) > _MAX_RECORD:
                 break
     if not record.strip():
         raise TableError(
             f"{name} must begin with the names of its columns; its first line is blank."
         )
-    if delimiter is None:
-        unquoted = re.sub(r'"[^"]*"', "", record)
-        delimiter = max(_DELIMITERS, key=unquoted.count)
-    elif len(delimiter.encode()) != 1 or delimiter in '"\r\n':
-        raise TableError(f"delimiter must be one sign, such as ; or a tab, got {delimiter!r}.")
+    delimiter = delimiter or _likely_delimiter(record)
     limit = csv.field_size_limit(_MAX_RECORD)
     try:
         names = next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter))
@@ -470,6 +522,12 @@ def _csv_header(place: Path, name: str, delimiter: str | None) -> tuple[list[str
         f"""quote='"', escape='"', max_line_size={_MAX_RECORD}, buffer_size={_BUFFER}"""
     )
     return names, delimiter, source
+
+
+def _likely_delimiter(record: str) -> str:
+    """Return the sign that occurs most often outside of quotes."""
+    unquoted = re.sub(r'(?:(?<=^)|(?<=[,;\t|]))"(?:[^"]|"")*("|$)', "", record)
+    return max(_DELIMITERS, key=unquoted.count)
 
 
 def _without_header(place: Path, record: str) -> Path:
@@ -564,7 +622,7 @@ def _refuse_names_alike(names: Sequence[str]) -> None:
         )
 
 
-def _readable(error: Exception, name: str, kind: str) -> TableError:
+def _readable(error: Exception, name: str, kind: str) -> _Unreadable:
     """Return what DuckDB found wrong, in one line."""
     text = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", text)
@@ -573,20 +631,21 @@ def _readable(error: Exception, name: str, kind: str) -> TableError:
         advice = {
             "parquet": "Check that the file is whole, and write it again.",
         }.get(kind, "Check the file.")
-        return TableError(f"{name} cannot be read: {first[:300].rstrip(' .')}. {advice}")
+        unreadable = _Unreadable(f"{name} cannot be read: {first[:300].rstrip(' .')}. {advice}")
+        unreadable.is_uneven = "invalid state" in text
+        return unreadable
     counted = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if counted is not None:
-        return TableError(
-            f"{name} must have {counted[1]} cells in every row, as in its header; line {line[1]} "
-            f"has {counted[2]}. Mend that line, or pass --delimiter where it was misread."
-        )
+        ragged = _Unreadable(_ragged_text(name, int(counted[1]), int(line[1]), int(counted[2])))
+        ragged.is_ragged = True
+        return ragged
     if "unterminated quote" in text:
         cause = "a quote is opened and never closed, or followed by more text"
     elif "Maximum line size" in text:
         cause = f"it is longer than {_MAX_RECORD >> 20} MiB"
     else:
         cause = text.splitlines()[2][:_SHOWN] if len(text.splitlines()) > 2 else text[:_SHOWN]
-    return TableError(f"{name} cannot be read at line {line[1]}: {cause}. Mend that line.")
+    return _Unreadable(f"{name} cannot be read at line {line[1]}: {cause}. Mend that line.")
 
 
 def _header(names: Sequence[str], delimiter: str, safe: bool) -> bytes:

@@ -176,7 +176,7 @@ def test_the_reasons_read():
     )
     assert judge_labels(NOISY, SEPARATE).reasons[3] == (
         "One model was heard, and what it does badly looks like noise. Hear more: "
-        'scorer="committee", or one column of probabilities for each model.'
+        'the committee (scorer="committee"), or probabilities of several models.'
     )
     assert len(judge_labels(TRUTH, SEPARATE).reasons) == 2
     several = judge_labels(NOISY, np.column_stack([SEPARATE, SEPARATE**2]))

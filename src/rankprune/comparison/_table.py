@@ -23,6 +23,7 @@ def compare_table(
     label: str,
     *,
     positive: Any = None,
+    negative: Any = None,
     truth: str | None = None,
     group: str | None = None,
     drop: Sequence[str] = (),
@@ -42,7 +43,7 @@ def compare_table(
 
     Parameters
     ----------
-    table, label, positive, group, drop, keep, text, embeddings, model, folds, n_jobs, \
+    table, label, positive, negative, group, drop, keep, text, embeddings, model, folds, n_jobs, \
     random_state, drop_unlabeled, encoding, delimiter
         As in `check_table`.
     truth : str, default=None
@@ -52,7 +53,11 @@ def compare_table(
     """
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
         labels = read_labels(
-            opened, label, None if positive is None else str(positive), drop_unlabeled
+            opened,
+            label,
+            None if positive is None else str(positive),
+            drop_unlabeled,
+            negative=None if negative is None else str(negative),
         )
         apart = [name for name in (label, group, truth) if name is not None]
         vectors = read_embeddings(embeddings, opened.n_rows)

@@ -139,8 +139,8 @@ def judge(
     )
     if len(members) == 1 and level != "clean":
         reasons += (
-            "One model was heard, and what it does badly looks like noise. Hear more: "
-            'scorer="committee", or one column of probabilities for each model.',
+            "One model was heard, and what it does badly looks like noise. Hear more: the "
+            'committee (scorer="committee"), or probabilities of several models.',
         )
     return Verdict(level, reasons, affected, noisy_auc, clean_auc, rates, len(members))
 

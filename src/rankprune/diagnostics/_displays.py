@@ -301,6 +301,7 @@ class NoiseRateDisplay(_FromEstimator):
             ("true negatives\nlabeled positive", found.negative_noise_rate, _NEGATIVE, "s"),
             ("true positives\nlabeled negative", found.positive_noise_rate, _POSITIVE, "o"),
         )
+        most = max(0.1, *(interval.high for _, interval, _, _ in rows))
         for height, (_, interval, color, marker) in enumerate(rows):
             ax.plot([interval.low, interval.high], [height, height], color=color, linewidth=4)
             ax.plot(interval.estimate, height, marker, color=color, markersize=9)
@@ -309,19 +310,19 @@ class NoiseRateDisplay(_FromEstimator):
                 (interval.estimate, height),
                 xytext=(0, 8),
                 textcoords="offset points",
-                ha="center",
+                # Near the frame a text would run across it.
+                ha="left" if interval.estimate < 0.05 * most else "center",
             )
-        most = max(interval.high for _, interval, _, _ in rows)
         ax.set(
             yticks=range(len(rows)),
             yticklabels=[name for name, _, _, _ in rows],
             ylim=(-0.5, len(rows) - 0.3),
-            xlim=(-0.03 * max(most, 0.1), 1.1 * max(most, 0.1)),
+            xlim=(-0.03 * most, 1.1 * most),
             xlabel=f"share, with {found.level:.0%} intervals over rows drawn again;\n"
             "they do not cover a bias of the model",
             title="Noise rates" if found.reliable else "Noise rates (not reliable)",
         )
-        ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -78,7 +78,8 @@ def render_report(
         ) from error
     hidden = {*redact, *check.settings.get("redact", ())}
     unknown = sorted(hidden - set(_columns(check)))
-    if unknown:
+    # Of very wide tables not all names are kept.
+    if unknown and check.source.n_columns <= len(_columns(check)) + 1:
         raise ValueError(
             f"--redact must name columns of the run, got {unknown[0]!r}. It has "
             f"{', '.join(repr(name) for name in _columns(check)[:20])}."
@@ -110,6 +111,7 @@ def render_report(
         suspects=suspects,
         subgroups=[part for part in check.subgroups if part.column not in hidden],
         notes=check.notes[:_MAX_NOTES],
+        warnings=check.warnings[:_MAX_NOTES],
         n_more_notes=max(0, len(check.notes) - _MAX_NOTES),
         wrong=check.estimated_rates.wrong_share,
         command=command(check),

@@ -9,6 +9,7 @@ from typing import Literal
 
 from rankprune._label_check import LabelCheck
 from rankprune._models import MODELS
+from rankprune._table_rows import means_none
 from rankprune.core import NOISE_ESTIMATORS
 
 Level = Literal["good", "beware", "bad", "open"]
@@ -159,6 +160,8 @@ def command(check: LabelCheck) -> str:
         return f"rankprune.check_table(table, **{told!r})"
     words = ["rankprune", "check", "-" if check.source.path is None else check.source.name]
     words += ["--label", asked["label"], "--positive", asked["positive"]]
+    if means_none(asked["negative"]):
+        words += ["--negative", asked["negative"]]
     for option in (*_SINGLE, *_REPEATED):
         values = asked[option] if option in _REPEATED else [asked[option]]
         for value in values:
