@@ -58,7 +58,7 @@ paper: .venv/.all  ## measure what is missing of the paper, and draw its pages; 
 mutation: .venv-mutation/.ready  ## change the core in some 2,500 ways; tests must notice
 	PATH="$(CURDIR)/.venv-mutation/bin:$$PATH" .venv-mutation/bin/python tools/mutation.py
 
-test-wheel: .venv/.test  ## build the wheel and test what it installs
+test-wheel: .venv/.test  ## build the wheel; without any extra it does the main job
 	rm -rf dist .venv-wheel
 	$(BIN)/python $(PIP_INSTALL) build
 	$(BIN)/python -m build --outdir dist . > dist.log 2>&1 || { cat dist.log; exit 1; }
@@ -66,13 +66,12 @@ test-wheel: .venv/.test  ## build the wheel and test what it installs
 	$(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python $(PIP_INSTALL) dist/*.whl
 	cd .venv-wheel && bin/python ../tools/base_install.py
-	.venv-wheel/bin/python $(PIP_INSTALL) "$$(ls dist/*.whl)[test]"
-	$(ONE_THREAD) .venv-wheel/bin/python $(PYTEST) tests
 
-test-oldest:  ## the oldest NumPy, SciPy and scikit-learn that are supported
+# One run tests both: what the wheel holds, and what the oldest dependencies can do.
+test-oldest: test-wheel  ## all tests on the wheel, with the oldest supported NumPy, SciPy and scikit-learn
 	rm -rf .venv-oldest
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python $(PIP_INSTALL) -c tools/oldest.txt -e '.[test]'
+	.venv-oldest/bin/python $(PIP_INSTALL) -c tools/oldest.txt "$$(ls dist/*.whl)[test]"
 	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) tests
 
 clean:
