@@ -19,6 +19,7 @@ LAYERS = {
     "_spooling": 1,
     "_visible": 1,
     "metrics": 1,
+    "stream": 2,
     "tables": 2,
     "_committee": 2,
     "probabilities": 2,
@@ -62,7 +63,8 @@ EXTRAS = {
         "_cli_tables.py",
         "__main__.py",
     },
-    "duckdb": {"tables.py", "_label_check.py"},
+    "duckdb": {"tables.py", "_label_check.py", "stream.py"},
+    "pyarrow": {"stream.py"},
     "jinja2": {"_page.py", "_app.py"},
     "markupsafe": {"_page.py"},
     "rich": {"_cli_show.py"},
@@ -72,6 +74,8 @@ EXTRAS = {
     "matplotlib": {"_displays.py", "_plots.py"},
     "cleanlab": {"_estimates.py", "_outcomes.py", "_recipes.py"},
     "torch": {"_network.py"},
+    "numba": {"_compiled.py"},
+    "llvmlite": {"_compiled.py"},
     "pandas": {"_result.py"},
 }
 # threadpoolctl is scikit-learn's own dependency.

@@ -53,7 +53,7 @@ _HOMES = {
     "write_report": "rankprune.report",
 }
 
-_MODULES = ("audit", "core", "diagnostics", "exceptions", "methods", "metrics", "tables")
+_MODULES = ("audit", "core", "diagnostics", "exceptions", "methods", "metrics", "stream", "tables")
 
 
 def __getattr__(name: str) -> Any:

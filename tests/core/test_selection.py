@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankprune.core import _selection
-from rankprune.core._histogram import ScoreHistogram, value_of
+from rankprune.core._exact_sums import value_of
+from rankprune.core._histogram import ScoreHistogram
 from rankprune.core._selection import value_of_rank
 
 DISTRIBUTIONS = {

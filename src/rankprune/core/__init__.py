@@ -2,7 +2,15 @@
 
 from rankprune.core._intervals import Interval, NoiseRateIntervals, noise_rate_intervals
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates
-from rankprune.core._pruning import Pruning, Suspects, prune_labels, rank_suspects
+from rankprune.core._pruning import (
+    Cutoff,
+    Cutoffs,
+    Marker,
+    Pruning,
+    Suspects,
+    prune_labels,
+    rank_suspects,
+)
 from rankprune.core._registry import NOISE_ESTIMATORS, estimate_noise_rates
 from rankprune.core._reweighting import (
     importance_weights,
@@ -16,6 +24,7 @@ from rankprune.core._simulation import (
     gaussian_posterior,
     make_gaussians,
 )
+from rankprune.core._state import ConfidentState
 from rankprune.core._theory import (
     ExpectedNoiseRates,
     expected_noise_rates,
@@ -30,8 +39,12 @@ from rankprune.core._weights import correction_weights
 __all__ = [
     "NOISE_ESTIMATORS",
     "ConfidentCounts",
+    "ConfidentState",
+    "Cutoff",
+    "Cutoffs",
     "ExpectedNoiseRates",
     "Interval",
+    "Marker",
     "NoiseRateIntervals",
     "NoiseRates",
     "Pruning",

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.core._exact_sums import exact_products, exact_sums, in_units, rounded_ratio
-from rankprune.core._inputs import BoolArray, FloatArray, blocks, count_true, float_block
+from rankprune.core._inputs import BoolArray, FloatArray, blocks, float_block
+from rankprune.core._kernel import Kernel, kernel_for
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates, possible_noise_rates
 
 
@@ -37,26 +38,35 @@ class ClassSums:
         sample_weight: NDArray[np.float64] | None = None,
     ) -> ClassSums:
         """Return the sums of a batch of rows."""
+        if sample_weight is None:
+            return cls._of_rows(is_positive, probabilities)
         mass = positive_mass = total = positive_sum = 0
         for rows in blocks(len(is_positive)):
             chosen = is_positive[rows].astype(np.float64)
-            values = float_block(probabilities, rows)
-            if sample_weight is None:
-                mass += in_units(len(chosen))
-                positive_mass += in_units(int(chosen.sum()))
-                block_total, block_positive_sum = exact_sums(values, chosen, exponent=0)
-                total += block_total
-                positive_sum += block_positive_sum
-            else:
-                weights = sample_weight[rows]
-                block_mass, block_positive_mass = exact_sums(weights, chosen)
-                mass += block_mass
-                positive_mass += block_positive_mass
-                for part in exact_products(weights, values):
-                    part_total, part_positive = exact_sums(part, chosen)
-                    total += part_total
-                    positive_sum += part_positive
+            weights = sample_weight[rows]
+            block_mass, block_positive_mass = exact_sums(weights, chosen)
+            mass += block_mass
+            positive_mass += block_positive_mass
+            for part in exact_products(weights, float_block(probabilities, rows)):
+                part_total, part_positive = exact_sums(part, chosen)
+                total += part_total
+                positive_sum += part_positive
         return cls(positive_mass, mass - positive_mass, positive_sum, total - positive_sum)
+
+    @classmethod
+    def _of_rows(cls, is_positive: BoolArray, probabilities: FloatArray) -> ClassSums:
+        kernel, found = kernel_for(len(is_positive)), cls()
+        for rows in blocks(len(is_positive)):
+            values = kernel.prepared(probabilities[rows])
+            found = found.merge(cls.of_block(kernel, is_positive[rows], values))
+        return found
+
+    @classmethod
+    def of_block(cls, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> ClassSums:
+        """Return the sums of a block of rows that the kernel has prepared."""
+        n_positive, total, positive_sum = kernel.class_sums(is_positive, values)
+        n_negative = len(is_positive) - n_positive
+        return cls(in_units(n_positive), in_units(n_negative), positive_sum, total - positive_sum)
 
     def merge(self, other: ClassSums) -> ClassSums:
         """Return the sums over the rows of both."""
@@ -82,19 +92,19 @@ def count_confident(
     sample_weight: NDArray[np.float64] | None = None,
 ) -> ConfidentCounts:
     """Return the second pass: rows (or mass) beyond each threshold, by label. Both inclusive."""
-    positive_threshold, negative_threshold = thresholds
     counts = np.zeros(4)
+    if sample_weight is None:
+        kernel = kernel_for(len(is_positive))
+        for rows in blocks(len(is_positive)):
+            values = kernel.prepared(probabilities[rows])
+            counts += kernel.count_beyond(is_positive[rows], values, thresholds)
+        return ConfidentCounts(*counts.tolist())
     for rows in blocks(len(is_positive)):
-        labels = is_positive[rows]
+        labels, weights = is_positive[rows], sample_weight[rows]
         values = float_block(probabilities, rows)
-        weights = None if sample_weight is None else sample_weight[rows]
-        above, below = values >= positive_threshold, values <= negative_threshold
-        counts += [
-            _mass(above & labels, weights),
-            _mass(above & ~labels, weights),
-            _mass(below & labels, weights),
-            _mass(below & ~labels, weights),
-        ]
+        above, below = values >= thresholds[0], values <= thresholds[1]
+        parts = (above & labels, above & ~labels, below & labels, below & ~labels)
+        counts += [weights[part].sum() for part in parts]
     return ConfidentCounts(*counts.tolist())
 
 
@@ -136,7 +146,3 @@ def confident_counts(
 def _share(wrong: float, right: float) -> float:
     # Some row always reaches the mean of its class, unless weights make it underflow.
     return wrong / (wrong + right) if wrong else 0.0
-
-
-def _mass(part: BoolArray, weights: NDArray[np.float64] | None) -> float:
-    return count_true(part) if weights is None else float(weights[part].sum())

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from rankprune.core._inputs import BLOCK_ROWS
 
 # Every float64 is a whole multiple of 2**-1074, so sums are Python integers in that unit.
-_UNIT_EXPONENT = -1074
+UNIT_EXPONENT = -1074
 # Bits taken from every value at a time: sums of BLOCK_ROWS such pieces stay below 2**53 and exact.
 _PIECE_BITS = 52 - BLOCK_ROWS.bit_length()
+# Products of longer vectors start threads, which cost more than they gain here.
+_DOT_ROWS = 1 << 13
 
 
 def exact_sums(
@@ -34,13 +36,13 @@ def exact_sums(
         exponent = math.frexp(max(float(values.max()), -float(values.min())))[1]
     rest = values
     while rest is values or rest.any():
-        exponent = max(exponent - _PIECE_BITS, _UNIT_EXPONENT)
+        exponent = max(exponent - _PIECE_BITS, UNIT_EXPONENT)
         anchor = math.ldexp(1.5, 52 + exponent)
         pieces = rest + anchor
         pieces -= anchor
         rest = rest - pieces
         total += _in_units(float(pieces.sum()), exponent)
-        chosen_total += _in_units(float(pieces @ chosen), exponent)
+        chosen_total += _in_units(_dot(pieces, chosen), exponent)
     return total, chosen_total
 
 
@@ -68,11 +70,26 @@ def rounded_ratio(numerator: int, denominator: int) -> float:
 
 def in_units(count: int) -> int:
     """Return a count in the unit of the sums."""
-    return count << -_UNIT_EXPONENT
+    return count << -UNIT_EXPONENT
+
+
+def bits_of(value: float) -> int:
+    """Return the bits of a float as an integer."""
+    return int(np.float64(value + 0.0).view(np.int64))  # the addition turns -0.0 into 0.0
+
+
+def value_of(bits: int) -> float:
+    """Return the float whose bits these are."""
+    return float(np.int64(bits).view(np.float64))
+
+
+def _dot(pieces: NDArray[np.float64], chosen: NDArray[np.float64]) -> float:
+    cuts = range(0, len(pieces), _DOT_ROWS)
+    return sum(float(pieces[i : i + _DOT_ROWS] @ chosen[i : i + _DOT_ROWS]) for i in cuts)
 
 
 def _in_units(piece_sum: float, exponent: int) -> int:
-    return int(math.ldexp(piece_sum, -exponent)) << (exponent - _UNIT_EXPONENT)
+    return int(math.ldexp(piece_sum, -exponent)) << (exponent - UNIT_EXPONENT)
 
 
 def _halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

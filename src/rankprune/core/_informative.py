@@ -33,7 +33,7 @@ def is_informative(
     if sample_weight is not None:
         n_positive = effective_rows(sample_weight[is_positive])
         n_negative = effective_rows(sample_weight[~is_positive])
-        needed = _needed_auc(n_positive, n_negative, _Z)
+        needed = needed_auc(n_positive, n_negative)
         return auc(is_positive, probabilities, sample_weight) > needed
     if len(is_positive) > _SAMPLE_ROWS:
         # Drawn at random, as rows may stand in an order; with a seed of its own, so that the
@@ -43,10 +43,10 @@ def is_informative(
         n_positive = count_true(sampled)
         if 0 < n_positive < len(sampled):
             least, _ = _auc_bounds(sampled, scores)
-            if least > _needed_auc(n_positive, len(sampled) - n_positive, _Z_SAMPLE):
+            if least > needed_auc(n_positive, len(sampled) - n_positive, _Z_SAMPLE):
                 return True
     n_positive = count_true(is_positive)
-    needed = _needed_auc(n_positive, len(is_positive) - n_positive, _Z)
+    needed = needed_auc(n_positive, len(is_positive) - n_positive)
     least, most = _auc_bounds(is_positive, probabilities)
     if least <= needed < most:  # the bins are too coarse to tell
         return auc(is_positive, probabilities) > needed
@@ -78,14 +78,19 @@ def outranked_shares(
     return np.asarray((below + at_most) / (2 * cumulated[-1]))
 
 
-def _needed_auc(n_positive: float, n_negative: float, z: float) -> float:
+def needed_auc(n_positive: float, n_negative: float, z: float = _Z) -> float:
+    """Return what the AUC of scores that say something exceeds."""
     return 0.5 + z * math.sqrt((n_positive + n_negative + 1) / (12 * n_positive * n_negative))
 
 
 def _auc_bounds(is_positive: BoolArray, probabilities: FloatArray) -> tuple[float, float]:
     """Return the AUC if every tie within a bin counted against it, and for it."""
     histogram = ScoreHistogram.spanning(probabilities).update(is_positive, probabilities)
-    negatives, positives = histogram.counts
+    return auc_bounds(*histogram.counts)
+
+
+def auc_bounds(negatives: NDArray[np.int64], positives: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the AUC by the rows of each bin if ties counted against it, and for it."""
     pairs = float(positives.sum()) * float(negatives.sum())
     most = float(positives @ np.cumsum(negatives, dtype=np.float64)) / pairs
     return most - float(positives @ negatives.astype(np.float64)) / pairs, most

@@ -72,6 +72,41 @@ def validate_inputs(
     return Inputs(checked.is_positive, validate_probabilities(probabilities, n_rows), weight)
 
 
+def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArray, FloatArray]:
+    """Return a batch of labels 0 and 1, and of numbers whose range is yet to be looked at.
+
+    A batch may hold no row, and one label only.
+    """
+    given, numbers = as_array(labels, "labels"), as_array(probabilities, "probabilities")
+    for values, name in ((given, "labels"), (numbers, "probabilities")):
+        if values.ndim != 1:
+            raise ValueError(
+                f"{name} must be one-dimensional in every batch, got shape {values.shape}. Pass a "
+                "single column."
+            )
+    _refuse_other_length(numbers, len(given), "probabilities")
+    is_positive = given
+    if not given.size:
+        is_positive = np.zeros(0, dtype=bool)
+    elif given.dtype.kind in "iu" and given.dtype.itemsize == 1:
+        if given.view(np.uint8).max() > 1:
+            _refuse_other_labels(given)
+        is_positive = given.view(bool)
+    elif given.dtype != bool:
+        is_positive = np.asarray(given == 1, dtype=bool)
+        if not (is_positive | np.asarray(given == 0, dtype=bool)).all():
+            _refuse_other_labels(given)
+    return is_positive, _real_numbers(numbers, "probabilities", "Pass predict_proba(X)[:, 1].")
+
+
+def _refuse_other_labels(given: NDArray[Any]) -> None:
+    row = int(np.flatnonzero(~np.asarray((given == 0) | (given == 1), dtype=bool))[0])
+    raise ValueError(
+        f"labels must be 0 or 1 in every batch; row {row} of one holds "
+        f"{given.tolist()[row]!r}. Name the positive one of other labels with pos_label."
+    )
+
+
 def validate_weighted_labels(
     labels: ArrayLike,
     sample_weight: ArrayLike | None,
@@ -127,7 +162,7 @@ def validate_probabilities(
         block = values[rows]
         # Written so that NaN, which compares false, is caught too.
         if not (block.min() >= 0 and block.max() <= 1):
-            _refuse_improbable(values, name)
+            refuse_improbable(values, name)
     return values
 
 
@@ -326,7 +361,8 @@ def _refuse_other_length(values: NDArray[Any], n_rows: int, name: str) -> None:
         )
 
 
-def _refuse_improbable(values: FloatArray, name: str) -> None:
+def refuse_improbable(values: FloatArray, name: str) -> None:
+    """Raise the error about the first value that lies outside of [0, 1]."""
     row = int(np.flatnonzero(~((values >= 0) & (values <= 1)))[0])
     if math.isnan(values[row]):
         advice = "Find out why the model gives no score there, or leave the row out."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,12 @@ from rankprune.core._inputs import (
     Inputs,
     blocks,
     count_true,
-    float_block,
+    validate_batch,
     validate_inputs,
 )
+from rankprune.core._kernel import kernel_for
 from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
-from rankprune.core._selection import value_of_rank
+from rankprune.core._selection import Ranked, value_of_rank
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 
 # A residue of a row's weight below this share is rounding, not mass that stays.
@@ -72,6 +74,118 @@ class Suspects:
     margins: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Cutoff:
+    """Where the pruning of one label stops.
+
+    Attributes
+    ----------
+    value : float
+        Probability of the last row pruned.
+    n_pruned : int
+        Rows that go.
+    n_ties, n_equal : int
+        Those among them whose probability is the value itself, and all rows of which that is so.
+    """
+
+    value: float
+    n_pruned: int
+    n_ties: int
+    n_equal: int
+
+
+@dataclass(frozen=True)
+class Cutoffs:
+    """Which rows go, without naming them: the cut-off of either label, None where none goes."""
+
+    positive: Cutoff | None
+    negative: Cutoff | None
+
+    @property
+    def values(self) -> tuple[float | None, float | None]:
+        """Return the probability of the last row pruned of either label."""
+        return (
+            None if self.positive is None else self.positive.value,
+            None if self.negative is None else self.negative.value,
+        )
+
+
+def pruned_shares(noise_rates: NoiseRates) -> tuple[float, float]:
+    """Return the shares of the positive and of the negative label that go."""
+    if not noise_rates.reliable:
+        return 0.0, 0.0
+    return noise_rates.positive_label_error_rate, noise_rates.negative_label_error_rate
+
+
+def rows_to_prune(shares: tuple[float, float], sizes: tuple[int, int]) -> tuple[int, int]:
+    """Return how many rows of the positive and of the negative label go; one of each stays."""
+    positive, negative = (round(share * size) for share, size in zip(shares, sizes, strict=True))
+    return _leave_one(positive, sizes[0], "positive"), _leave_one(negative, sizes[1], "negative")
+
+
+def rank_of(label: bool, count: int, size: int) -> int:
+    """Return the rank, from the smallest, of the last of so many rows of a label that go."""
+    return count if label else size - count + 1
+
+
+def cutoff_of(found: Ranked, label: bool, count: int, size: int) -> Cutoff:
+    """Return the cut-off at the value of that rank."""
+    n_beyond = found.n_below if label else size - found.n_below - found.n_equal
+    return Cutoff(found.value, count, count - n_beyond, found.n_equal)
+
+
+class Marker:
+    """Marks the rows beyond the cut-offs, batch by batch; of tied rows the first ones go."""
+
+    def __init__(self, cutoffs: Cutoffs) -> None:
+        self._ties: dict[bool, int] = {}
+        self._values: dict[bool, float] = {}
+        limits = []
+        # A label that loses no row gets a cut-off that no probability lies beyond.
+        for label, cutoff, nowhere in (
+            (True, cutoffs.positive, -1.0),
+            (False, cutoffs.negative, 2.0),
+        ):
+            if cutoff is None:
+                limits.append(nowhere)
+            elif cutoff.n_ties == cutoff.n_equal:
+                limits.append(math.nextafter(cutoff.value, 2.0 if label else -1.0))
+            else:
+                limits.append(cutoff.value)
+                self._ties[label], self._values[label] = cutoff.n_ties, cutoff.value
+        self._limits = (limits[0], limits[1])
+
+    @property
+    def is_ordered(self) -> bool:
+        """Return whether the rows must come in their order, since some of those tied stay."""
+        return bool(self._ties)
+
+    def mark_batch(self, labels: ArrayLike, probabilities: ArrayLike) -> BoolArray:
+        """Return the mask of a batch of labels 0 and 1."""
+        is_positive, values = validate_batch(labels, probabilities)
+        mask = np.empty(len(is_positive), dtype=bool)
+        self.mark(mask, is_positive, values)
+        return mask
+
+    def mark(self, mask: BoolArray, is_positive: BoolArray, probabilities: FloatArray) -> None:
+        """Fill the mask of a batch of rows."""
+        kernel = kernel_for(len(mask))
+        for rows in blocks(len(mask)):
+            values, labels, marked = (
+                kernel.prepared(probabilities[rows]),
+                is_positive[rows],
+                mask[rows],
+            )
+            kernel.mark_beyond(marked, labels, values, self._limits)
+            for label, left in self._ties.items():
+                if left:
+                    tied = np.flatnonzero((values == self._values[label]) & (labels == label))[
+                        :left
+                    ]
+                    marked[tied] = True
+                    self._ties[label] -= len(tied)
+
+
 def prune_labels(
     labels: ArrayLike,
     probabilities: ArrayLike,
@@ -116,11 +230,7 @@ def prune_labels(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
     validate_noise_rates(noise_rates)
-    shares = (
-        (noise_rates.positive_label_error_rate, noise_rates.negative_label_error_rate)
-        if noise_rates.reliable
-        else (0.0, 0.0)
-    )
+    shares = pruned_shares(noise_rates)
     if inputs.sample_weight is None:
         return _prune_rows(inputs.is_positive, inputs.probabilities, shares)
     return _prune_mass(inputs, inputs.sample_weight, shares)
@@ -178,49 +288,29 @@ def _prune_rows(
     is_positive: BoolArray, probabilities: FloatArray, shares: tuple[float, float]
 ) -> Pruning:
     n_positive = count_true(is_positive)
-    n_negative = len(is_positive) - n_positive
-    positive_count = _leave_one(round(shares[0] * n_positive), n_positive, "positive")
-    negative_count = _leave_one(round(shares[1] * n_negative), n_negative, "negative")
+    sizes = (n_positive, len(is_positive) - n_positive)
+    counts = rows_to_prune(shares, sizes)
     mask = np.zeros(len(is_positive), dtype=bool)
-    if not positive_count and not negative_count:
-        return Pruning(mask, None, None, 0, 0)
-    histogram = ScoreHistogram.spanning(probabilities).update(is_positive, probabilities)
-    # A label that loses no row gets a cut-off that no probability lies beyond.
-    positive_cutoff, positive_ties = -1.0, 0
-    if positive_count:
-        found = value_of_rank(is_positive, probabilities, histogram, True, positive_count)
-        positive_cutoff, positive_ties = found.value, positive_count - found.n_below
-    negative_cutoff, negative_ties = 2.0, 0
-    if negative_count:
-        rank = n_negative - negative_count + 1
-        found = value_of_rank(is_positive, probabilities, histogram, False, rank)
-        n_above = n_negative - found.n_below - found.n_equal
-        negative_cutoff, negative_ties = found.value, negative_count - n_above
-    for rows in blocks(len(mask)):
-        values, labels, marked = float_block(probabilities, rows), is_positive[rows], mask[rows]
-        np.less(values, positive_cutoff, out=marked)
-        marked &= labels
-        marked |= (values > negative_cutoff) & ~labels
-        if positive_ties:
-            tied = (values == positive_cutoff) & labels
-            positive_ties -= _mark_first(marked, tied, positive_ties)
-        if negative_ties:
-            tied = (values == negative_cutoff) & ~labels
-            negative_ties -= _mark_first(marked, tied, negative_ties)
-    return Pruning(
-        mask,
-        positive_cutoff if positive_count else None,
-        negative_cutoff if negative_count else None,
-        positive_count,
-        negative_count,
-    )
-
-
-def _mark_first(marked: BoolArray, tied: BoolArray, count: int) -> int:
-    """Mark the first ``count`` tied rows of a block and return how many there were to mark."""
-    chosen = np.flatnonzero(tied)[:count]
-    marked[chosen] = True
-    return len(chosen)
+    cutoffs = Cutoffs(None, None)
+    if any(counts):
+        histogram = ScoreHistogram.spanning(probabilities).update(is_positive, probabilities)
+        cutoffs = Cutoffs(
+            *(
+                cutoff_of(
+                    value_of_rank(
+                        is_positive, probabilities, histogram, label, rank_of(label, count, size)
+                    ),
+                    label,
+                    count,
+                    size,
+                )
+                if count
+                else None
+                for label, count, size in zip((True, False), counts, sizes, strict=True)
+            )
+        )
+        Marker(cutoffs).mark(mask, is_positive, probabilities)
+    return Pruning(mask, *cutoffs.values, *counts)
 
 
 def _prune_mass(

@@ -28,6 +28,7 @@ NoiseEstimator = Callable[..., NoiseRates]
 
 # Rounding may separate two ways to compute the share of positive labels, no more.
 _SAME_PREVALENCE = 1e-6
+AUC_REASON = "the lower 95 % bound of their AUC is not above 1/2"
 
 NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
     "confident-counts": confident_counts,
@@ -140,7 +141,13 @@ def estimate_unknown_rates(
             f"{rates.observed_prevalence:.6g}. Pass that of the labels to NoiseRates."
         )
     rates = rates.with_known(positive=positive, negative=negative)
-    if warn_if_uninformative(inputs, rates):
+    return with_warning(rates, uninformative_reason(inputs, rates))
+
+
+def with_warning(rates: NoiseRates, reason: str | None) -> NoiseRates:
+    """Return rates after a warning where they are not reliable, for that reason, or moved."""
+    if reason is not None:
+        _warn_uninformative(reason)
         return replace(rates, reliable=False)
     if rates.clipped:
         warn_caller(
@@ -177,26 +184,38 @@ def warn_if_uninformative(inputs: Inputs, rates: NoiseRates) -> bool:
     reason = uninformative_reason(inputs, rates)
     if reason is None:
         return False
+    _warn_uninformative(reason)
+    return True
+
+
+def _warn_uninformative(reason: str) -> None:
     warn_caller(
         f"The probabilities do not tell the labels apart: {reason}. Rates estimated from them are "
         "not reliable and prune nothing; known rates would prune almost at random. Use a stronger "
         "classifier or more rows, or check which class is positive.",
         UninformativeProbabilitiesWarning,
     )
-    return True
 
 
 def uninformative_reason(inputs: Inputs, rates: NoiseRates) -> str | None:
     """Return why the probabilities fail to tell the labels apart, None where they do not fail."""
-    if (
-        rates.positive_threshold is not None
-        and rates.negative_threshold is not None
-        and rates.positive_threshold <= rates.negative_threshold
-    ):
-        return (
-            "positive labels score no higher on average than negative ones "
-            f"({rates.positive_threshold:.3g} against {rates.negative_threshold:.3g})"
-        )
+    reason = threshold_reason(rates)
+    if reason is not None:
+        return reason
     if not is_informative(inputs.is_positive, inputs.probabilities, inputs.sample_weight):
-        return "the lower 95 % bound of their AUC is not above 1/2"
+        return AUC_REASON
     return None
+
+
+def threshold_reason(rates: NoiseRates) -> str | None:
+    """Return why thresholds say that the probabilities fail, None where they do not."""
+    if (
+        rates.positive_threshold is None
+        or rates.negative_threshold is None
+        or rates.positive_threshold > rates.negative_threshold
+    ):
+        return None
+    return (
+        "positive labels score no higher on average than negative ones "
+        f"({rates.positive_threshold:.3g} against {rates.negative_threshold:.3g})"
+    )

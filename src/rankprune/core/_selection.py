@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._histogram import ScoreHistogram, value_of
-from rankprune.core._inputs import BoolArray, FloatArray, blocks, count_true, float_block
+from rankprune.core._exact_sums import bits_of, value_of
+from rankprune.core._histogram import ScoreHistogram
+from rankprune.core._inputs import BoolArray, FloatArray, blocks, count_true
+from rankprune.core._kernel import Kernel, kernel_for
 
 # Values that may be copied out at once; a fuller bin is cut into finer ones first.
 _MIN_COPIED = 1 << 12
@@ -25,6 +26,91 @@ class Ranked:
     n_equal: int
 
 
+class RankSearch:
+    """Where the value of a rank lies, narrowed down by every pass over the rows.
+
+    A pass either copies the values that are left, where they are few, or counts them in finer bins.
+    Searches of the same pass over other rows merge.
+
+    Parameters
+    ----------
+    label : bool
+        Whose rows are ranked.
+    low, high : int
+        Bit patterns: the value lies at or above the first and below the second.
+    n_below, n_inside : int
+        Rows of the label below that range and in it.
+    limit : int
+        Values that may be copied.
+    """
+
+    def __init__(
+        self, label: bool, low: int, high: int, n_below: int, n_inside: int, limit: int
+    ) -> None:
+        self.label, self.low, self.high = label, low, high
+        self.n_below, self.n_inside, self.limit = n_below, n_inside, limit
+        self._copied: list[NDArray[np.float64]] = []
+        self._finer = None if n_inside <= limit else ScoreHistogram(low, high - 1)
+
+    @classmethod
+    def in_histogram(
+        cls,
+        histogram: ScoreHistogram,
+        label: bool,
+        ranks: tuple[int, int],
+        limit: int,
+        extremes: tuple[float, float] = (0.0, 1.0),
+    ) -> RankSearch:
+        """Return the search for a rank that lies between two, both included (1 is the smallest)."""
+        bounds = (bits_of(extremes[0]), bits_of(extremes[1]) + 1)
+        return _within(histogram, histogram.counts[int(label)], label, ranks, limit, 0, bounds)
+
+    def empty(self) -> RankSearch:
+        """Return the same search before its pass."""
+        return RankSearch(self.label, self.low, self.high, self.n_below, self.n_inside, self.limit)
+
+    def add_block(self, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> None:
+        """Look at a block of rows that the kernel has prepared."""
+        found = kernel.values_between(
+            is_positive, values, self.label, value_of(self.low), value_of(self.high)
+        )
+        if self._finer is None:
+            if len(found):
+                self._copied.append(found)
+        else:
+            self._finer.add_block(kernel, np.ones(len(found), dtype=bool), found)
+
+    def merge(self, other: RankSearch) -> RankSearch:
+        """Return what both passes have found; those of ``other`` come after these."""
+        merged = self.empty()
+        merged._copied = [*self._copied, *other._copied]
+        if self._finer is not None and other._finer is not None:
+            merged._finer = self._finer.merge(other._finer)
+        return merged
+
+    def covers(self, rank: int) -> bool:
+        """Return whether the value of a rank lies in the range that was looked at."""
+        return self.n_below < rank <= self.n_below + self.n_inside
+
+    def after_pass(self, rank: int) -> Ranked | RankSearch:
+        """Return the value of a rank after a pass over all rows, or the search that is left."""
+        if self._finer is not None:
+            return settled(
+                _within(
+                    self._finer,
+                    self._finer.counts[1],
+                    self.label,
+                    (rank - self.n_below, rank - self.n_below),
+                    self.limit,
+                    self.n_below,
+                    (self.low, self.high),
+                )
+            )
+        inside, place = np.concatenate(self._copied), rank - self.n_below - 1
+        value = float(np.partition(inside, place)[place])
+        return Ranked(value, self.n_below + count_true(inside < value), count_true(inside == value))
+
+
 def value_of_rank(
     is_positive: BoolArray,
     probabilities: FloatArray,
@@ -36,38 +122,42 @@ def value_of_rank(
 
     ``histogram`` is that of the same rows.
     """
-    copied_at_most = max(_MIN_COPIED, len(is_positive) // _COPIED_SHARE)
-    index, n_below, n_inside = _locate(histogram.counts[int(label)], rank)
-    low, high = histogram.bin_range(index)
-    while n_inside > copied_at_most and high - low > 1:
-        finer = ScoreHistogram(low, high - 1)
-        for values in _members_between(is_positive, label, probabilities, low, high):
-            finer.update(np.ones(len(values), dtype=bool), values)
-        index, n_skipped, n_inside = _locate(finer.counts[1], rank - n_below)
-        n_below += n_skipped
-        bin_low, bin_high = finer.bin_range(index)
-        low, high = max(low, bin_low), min(high, bin_high)
-    if high - low == 1:
-        return Ranked(value_of(low), n_below, n_inside)
-    inside = np.concatenate(list(_members_between(is_positive, label, probabilities, low, high)))
-    value = float(np.partition(inside, rank - n_below - 1)[rank - n_below - 1])
-    return Ranked(value, n_below + count_true(inside < value), count_true(inside == value))
+    limit = max(_MIN_COPIED, len(is_positive) // _COPIED_SHARE)
+    search = settled(RankSearch.in_histogram(histogram, label, (rank, rank), limit))
+    kernel = kernel_for(len(is_positive))
+    while isinstance(search, RankSearch):
+        for rows in blocks(len(is_positive)):
+            search.add_block(kernel, is_positive[rows], kernel.prepared(probabilities[rows]))
+        search = search.after_pass(rank)
+    return search
 
 
-def _locate(counts: NDArray[np.int64], rank: int) -> tuple[int, int, int]:
-    """Return the bin that holds a rank, the rows in the bins below it, and the rows in it."""
+def _within(
+    histogram: ScoreHistogram,
+    counts: NDArray[np.int64],
+    label: bool,
+    ranks: tuple[int, int],
+    limit: int,
+    n_below: int,
+    bounds: tuple[int, int],
+) -> RankSearch:
+    """Return the search in the bins that hold the ranks, counted from ``n_below`` rows on."""
     cumulated = np.cumsum(counts)
-    index = int(np.searchsorted(cumulated, rank))
-    return index, int(cumulated[index] - counts[index]), int(counts[index])
+    first, last = (int(index) for index in np.searchsorted(cumulated, ranks))
+    n_skipped = int(cumulated[first] - counts[first])
+    low, high = histogram.bin_range(first)[0], histogram.bin_range(last)[1]
+    return RankSearch(
+        label,
+        max(low, bounds[0]),
+        min(high, bounds[1]),
+        n_below + n_skipped,
+        int(cumulated[last]) - n_skipped,
+        limit,
+    )
 
 
-def _members_between(
-    is_positive: BoolArray, label: bool, probabilities: FloatArray, low: int, high: int
-) -> Iterator[NDArray[np.float64]]:
-    low_value, high_value = value_of(low), value_of(high)
-    for rows in blocks(len(is_positive)):
-        values = float_block(probabilities, rows)
-        inside = values >= low_value
-        inside &= values < high_value
-        inside &= is_positive[rows] == label
-        yield values[inside]
+def settled(search: RankSearch) -> Ranked | RankSearch:
+    """Return the value itself where no other is left."""
+    if search.high - search.low > 1:
+        return search
+    return Ranked(value_of(search.low), search.n_below, search.n_inside)

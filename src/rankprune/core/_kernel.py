@@ -1,0 +1,78 @@
+"""Which loops go over the rows: those in NumPy, or the compiled ones once these are worth it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import cache
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.core import _loops
+from rankprune.core._inputs import BoolArray, FloatArray
+from rankprune.core._loops import Grid
+
+# Loading the compiled loops takes as long as NumPy takes for about so many rows.
+_WORTH_LOADING = 100_000_000
+# Fewer rows than these are not worth a call once they are loaded.
+_WORTH_CALLING = 1 << 14
+
+
+class Kernel(Protocol):
+    """The loops over a block of rows; see `_loops` for what each returns."""
+
+    def prepared(self, values: FloatArray) -> FloatArray: ...
+
+    def extremes(self, values: FloatArray) -> tuple[float, float]: ...
+
+    def class_sums(self, is_positive: BoolArray, values: FloatArray) -> tuple[int, int, int]: ...
+
+    def add_to_histogram(
+        self, counts: NDArray[np.int64], grid: Grid, is_positive: BoolArray, values: FloatArray
+    ) -> None: ...
+
+    def count_beyond(
+        self, is_positive: BoolArray, values: FloatArray, thresholds: tuple[float, float]
+    ) -> tuple[int, int, int, int]: ...
+
+    def values_between(
+        self, is_positive: BoolArray, values: FloatArray, label: bool, low: float, high: float
+    ) -> NDArray[np.float64]: ...
+
+    def mark_beyond(
+        self,
+        mask: BoolArray,
+        is_positive: BoolArray,
+        values: FloatArray,
+        cutoffs: tuple[float, float],
+    ) -> None: ...
+
+
+class _Seen:
+    """Rows that NumPy has gone over in this process."""
+
+    n_rows = 0
+
+
+def kernel_for(n_rows: int) -> Kernel:
+    """Return the loops to go over so many rows with.
+
+    The compiled ones need numba. They are loaded once NumPy has spent about as long as that takes,
+    or at once where numba is loaded anyway; the results are the same.
+    """
+    _Seen.n_rows += n_rows
+    if n_rows >= _WORTH_CALLING and ("numba" in sys.modules or _Seen.n_rows >= _WORTH_LOADING):
+        compiled = _compiled()
+        if compiled is not None:
+            return compiled
+    return cast(Kernel, _loops)
+
+
+@cache
+def _compiled() -> Kernel | None:
+    try:
+        return cast(Kernel, importlib.import_module("rankprune.core._compiled"))
+    except ImportError:  # numba is missing, or does not know this NumPy yet
+        return None

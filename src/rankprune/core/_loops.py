@@ -1,0 +1,78 @@
+"""The loops over a block of rows, in NumPy: the reference that the compiled ones are held to.
+
+Each takes a block that fits into cache: who is positive, and values that `prepared` returned.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.core._exact_sums import exact_sums
+from rankprune.core._inputs import BoolArray, FloatArray, count_true
+
+Grid = tuple[int, int, int]
+
+
+def prepared(values: FloatArray) -> NDArray[np.float64]:
+    """Return a block as float64, so that float32 is compared without being rounded."""
+    return np.asarray(values, dtype=np.float64)
+
+
+def extremes(values: FloatArray) -> tuple[float, float]:
+    """Return the smallest and the largest value, NaN where there is one."""
+    return float(values.min()), float(values.max())
+
+
+def class_sums(is_positive: BoolArray, values: FloatArray) -> tuple[int, int, int]:
+    """Return the positive rows, the sum of all values and that of theirs, in units of 2**-1074."""
+    chosen = is_positive.astype(np.float64)
+    total, positive_sum = exact_sums(values.astype(np.float64, copy=False), chosen, exponent=0)
+    return count_true(is_positive), total, positive_sum
+
+
+def add_to_histogram(
+    counts: NDArray[np.int64], grid: Grid, is_positive: BoolArray, values: FloatArray
+) -> None:
+    """Count the rows of each label and bin; `grid` is the lowest bit pattern, shift, first bin."""
+    lowest, shift, first = grid
+    # Compared as integers: -0.0, whose bits are those of a large negative one, goes first.
+    codes = np.maximum(values.view(np.int64), lowest)
+    codes >>= shift
+    offsets = is_positive.astype(np.int64)
+    offsets *= counts.shape[1]
+    offsets -= first
+    codes += offsets
+    flat = counts.reshape(-1)
+    flat += np.bincount(codes, minlength=flat.size)
+
+
+def count_beyond(
+    is_positive: BoolArray, values: FloatArray, thresholds: tuple[float, float]
+) -> tuple[int, int, int, int]:
+    """Return the rows at or above the first threshold and at or below the second, by label."""
+    above, below = values >= thresholds[0], values <= thresholds[1]
+    n_above, n_below = count_true(above), count_true(below)
+    above &= is_positive
+    below &= is_positive
+    above_positive, below_positive = count_true(above), count_true(below)
+    return above_positive, n_above - above_positive, below_positive, n_below - below_positive
+
+
+def values_between(
+    is_positive: BoolArray, values: FloatArray, label: bool, low: float, high: float
+) -> NDArray[np.float64]:
+    """Return the values of one label that are at least `low` and below `high`."""
+    inside = values >= low
+    inside &= values < high
+    inside &= is_positive if label else ~is_positive
+    return values[inside].astype(np.float64, copy=False)
+
+
+def mark_beyond(
+    mask: BoolArray, is_positive: BoolArray, values: FloatArray, cutoffs: tuple[float, float]
+) -> None:
+    """Mark positive rows below the first cut-off and negative ones above the second."""
+    np.less(values, cutoffs[0], out=mask)
+    mask &= is_positive
+    mask |= (values > cutoffs[1]) & ~is_positive

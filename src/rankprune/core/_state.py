@@ -1,0 +1,414 @@
+"""From rows to rates and cut-offs in passes over batches, by a state that merges.
+
+Rows need not be in memory, nor in one place: whoever can go over them a few times, in any batches,
+on any number of machines, gets the same counts and cut-offs as one pass over arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankprune.core._confident_counts import ClassSums, rates_from_counts
+from rankprune.core._exact_sums import bits_of, in_units, value_of
+from rankprune.core._groups import group_scores
+from rankprune.core._histogram import COARSE, FINE, ScoreHistogram
+from rankprune.core._informative import auc_bounds, needed_auc
+from rankprune.core._inputs import (
+    BoolArray,
+    FloatArray,
+    Inputs,
+    blocks,
+    refuse_improbable,
+    validate_batch,
+)
+from rankprune.core._kernel import Kernel, kernel_for
+from rankprune.core._noise_rates import (
+    ConfidentCounts,
+    NoiseRates,
+    possible_noise_rates,
+    validate_noise_rates,
+)
+from rankprune.core._pruning import Cutoffs, cutoff_of, pruned_shares, rank_of, rows_to_prune
+from rankprune.core._registry import (
+    AUC_REASON,
+    NoiseEstimator,
+    estimate_unknown_rates,
+    find_noise_estimator,
+    threshold_reason,
+    with_warning,
+)
+from rankprune.core._selection import Ranked, RankSearch, settled
+
+EXACT = "confident-counts"
+# Values that a state may hold besides its counts: 8 MiB.
+_MAX_COPIED = 1 << 20
+
+
+class ConfidentState:
+    """What passes over the rows leave of them: of a fixed size, and mergeable.
+
+    Feed it all rows in any batches, ask for the state of the next pass, and feed them again until
+    it is done. Between two passes, states that were fed other rows merge.
+
+    Parameters
+    ----------
+    method : str or callable, default="confident-counts"
+        The noise estimator. The paper's is exact: its rates are those of `estimate_noise_rates` on
+        all rows at once. Others see scores to within one part in 4,096.
+    noise_rates : NoiseRates, default=None
+        Known rates: nothing is estimated.
+    prunes : bool, default=True
+        Whether cut-offs are wanted besides rates.
+
+    Examples
+    --------
+    >>> from rankprune.core import ConfidentState
+    >>> batches = [([1, 1, 0, 0], [0.9, 0.8, 0.3, 0.1]), ([1, 0, 1], [0.2, 0.7, 0.6])] * 5
+    >>> state = ConfidentState()
+    >>> while not state.is_done:
+    ...     for labels, probabilities in batches:
+    ...         state = state.update(labels, probabilities)
+    ...     state = state.after_pass()
+    >>> state.rates().positive_threshold, state.cutoffs().positive.value
+    (0.625, 0.2)
+
+    Notes
+    -----
+    The first pass sums and bins the scores of each label. The sums are exact, so the thresholds
+    LB_{y=1} and UB_{y=0} do not depend on the order of rows. The second counts the rows beyond
+    them, and looks into the bins where a cut-off can lie. Where such a bin holds more than a
+    million rows, one or two further passes cut it into finer ones. Bins are ranges of the bits of
+    a float, so cut-offs are found exactly, by integer rank.
+    """
+
+    def __init__(
+        self,
+        method: str | NoiseEstimator = EXACT,
+        *,
+        noise_rates: NoiseRates | None = None,
+        prunes: bool = True,
+    ) -> None:
+        find_noise_estimator(method)
+        if noise_rates is not None:
+            validate_noise_rates(noise_rates)
+        self.n_pass = 1
+        self._method, self._given, self._prunes = method, noise_rates, prunes
+        self._sums = ClassSums()
+        self._extremes = (1.0, 0.0)
+        is_binned = noise_rates is None and method != EXACT
+        self._histogram = ScoreHistogram(precision=FINE if is_binned else COARSE)
+        self._thresholds: tuple[float, float] | None = None
+        self._rates: NoiseRates | None = None
+        self._to_prune = (0, 0)
+        # What a pass after the first looks for.
+        self._counts: NDArray[np.int64] | None = None
+        self._searches: dict[bool, RankSearch] = {}
+        self._doubt: _Doubt | None = None
+        self._found: dict[bool, Ranked] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether no further pass is needed."""
+        return self.n_pass > 1 and not (self._counts is not None or self._searches)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the rows seen in the first pass."""
+        return sum(self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        one = in_units(1)
+        return self._sums.positive_mass // one, self._sums.negative_mass // one
+
+    def update(self, labels: ArrayLike, probabilities: ArrayLike) -> ConfidentState:
+        """Add a batch of rows, labels 0 and 1, to the pass, and return the state itself."""
+        is_positive, values = validate_batch(labels, probabilities)
+        kernel = kernel_for(len(is_positive))
+        for rows in blocks(len(is_positive)):
+            block = kernel.prepared(values[rows])
+            if self.n_pass == 1:
+                smallest, largest = kernel.extremes(block)
+                # Written so that NaN, which compares false, is caught too.
+                if not (smallest >= 0 and largest <= 1):
+                    refuse_improbable(values, "probabilities")
+                self._see(smallest, largest)
+            self._add_block(kernel, is_positive[rows], block)
+        return self
+
+    def _add_block(self, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> None:
+        if self.n_pass == 1:
+            self._sums = self._sums.merge(ClassSums.of_block(kernel, is_positive, values))
+            self._histogram.add_block(kernel, is_positive, values)
+            return
+        if self._counts is not None and self._thresholds is not None:
+            self._counts += kernel.count_beyond(is_positive, values, self._thresholds)
+        if self._doubt is not None:
+            self._doubt.add_block(kernel, is_positive, values)
+        for search in self._searches.values():
+            search.add_block(kernel, is_positive, values)
+
+    def _see(self, smallest: float, largest: float) -> None:
+        self._extremes = (min(self._extremes[0], smallest), max(self._extremes[1], largest))
+
+    def empty(self) -> ConfidentState:
+        """Return a state of the same pass that was fed no rows yet, for another worker."""
+        other = ConfidentState(self._method, noise_rates=self._given, prunes=self._prunes)
+        if self.n_pass > 1:
+            other._sums, other._histogram = self._sums, self._histogram
+            other._extremes = self._extremes
+        other.n_pass, other._thresholds = self.n_pass, self._thresholds
+        other._rates, other._to_prune, other._found = self._rates, self._to_prune, self._found
+        other._counts = None if self._counts is None else np.zeros(4, dtype=np.int64)
+        other._doubt = None if self._doubt is None else self._doubt.empty()
+        other._searches = {label: search.empty() for label, search in self._searches.items()}
+        return other
+
+    def merge(self, other: ConfidentState) -> ConfidentState:
+        """Return the state of the rows of both, which must be of the same pass."""
+        if self.n_pass != other.n_pass:
+            raise ValueError(
+                f"states must be of the same pass to merge, got {self.n_pass} and {other.n_pass}. "
+                "Merge all of a pass before after_pass, and start the next from empty() copies."
+            )
+        merged = self.empty()
+        if self.n_pass == 1:
+            merged._sums = self._sums.merge(other._sums)
+            merged._histogram = self._histogram.merge(other._histogram)
+            merged._extremes = self._extremes
+            merged._see(*other._extremes)
+        if self._counts is not None and other._counts is not None:
+            merged._counts = self._counts + other._counts
+        if self._doubt is not None and other._doubt is not None:
+            merged._doubt = self._doubt.merge(other._doubt)
+        for label, search in self._searches.items():
+            merged._searches[label] = search.merge(other._searches[label])
+        return merged
+
+    def after_pass(self) -> ConfidentState:
+        """Return the state for the next pass, once all rows were seen in this one."""
+        following = self.empty()
+        following.n_pass += 1
+        following._counts = following._doubt = None
+        following._searches = {}
+        if self.n_pass == 1:
+            self._refuse_one_label()
+            following._sums, following._histogram = self._sums, self._histogram
+            following._extremes = self._extremes
+            following._begin()
+            return following
+        if self._counts is not None:
+            following._know(self._counted_rates(self._counts))
+        for label, rank in following._ranks():
+            search = self._searches.get(label)
+            if label in self._found:
+                continue
+            if search is not None and search.covers(rank):
+                following._take(label, search.after_pass(rank))
+            else:
+                following._look_for(label, (rank, rank))
+        return following
+
+    def rates(self) -> NoiseRates:
+        """Return the noise rates."""
+        if self._rates is None:
+            raise ValueError(
+                "The state must have seen all rows once more before it tells the rates: feed them "
+                "again after after_pass, until is_done."
+            )
+        return self._rates
+
+    def cutoffs(self) -> Cutoffs:
+        """Return where pruning stops."""
+        if not self.is_done:
+            raise ValueError(
+                "The state must be done before it tells the cut-offs: feed all rows again after "
+                "after_pass, until is_done."
+            )
+        parts = zip((True, False), self._to_prune, self._sizes, strict=True)
+        return Cutoffs(
+            *(
+                cutoff_of(self._found[label], label, count, size) if count else None
+                for label, count, size in parts
+            )
+        )
+
+    def _begin(self) -> None:
+        """Decide after the first pass what the second looks for."""
+        if self._given is not None or self._method != EXACT:
+            self._know(self._given or estimate_unknown_rates(self._binned(), self._method))
+            for label, rank in self._ranks():
+                self._look_for(label, (rank, rank))
+            return
+        self._thresholds = self._sums.thresholds()
+        self._counts = np.zeros(4, dtype=np.int64)
+        if self._auc_is_open():
+            self._doubt = _Doubt.in_histogram(self._histogram, self._extremes)
+        if self._prunes and self._reason(None) is None:
+            for label, ranks in self._possible_ranks():
+                self._look_for(label, ranks)
+
+    def _know(self, rates: NoiseRates) -> None:
+        self._rates = rates
+        if self._prunes:
+            self._to_prune = rows_to_prune(pruned_shares(rates), self._sizes)
+
+    def _refuse_one_label(self) -> None:
+        if not self.n_rows:
+            raise ValueError("batches must hold at least one row, got none. Check the selection.")
+        for size, name in zip(self._sizes, ("positive", "negative"), strict=True):
+            if not size:
+                raise ValueError(
+                    f"labels must hold two classes, but none of {self.n_rows} rows is {name}. "
+                    "Pass rows of both classes, or name the positive label with pos_label."
+                )
+
+    def _binned(self) -> Inputs:
+        """Return one row for each label and bin, weighted by the rows in it."""
+        counts = self._histogram.counts.reshape(-1)
+        used = np.flatnonzero(counts)
+        n_bins = self._histogram.counts.shape[1]
+        scores = np.tile(self._histogram.middles(), 2)
+        return Inputs(used >= n_bins, scores[used], counts[used].astype(np.float64))
+
+    def _counted_rates(self, counts: NDArray[np.int64]) -> NoiseRates:
+        rates = rates_from_counts(self._sums, ConfidentCounts(*counts.astype(float).tolist()))
+        return with_warning(rates, threshold_reason(rates) or self._reason(self._doubt))
+
+    def _auc_is_open(self) -> bool:
+        least, most = auc_bounds(*self._histogram.counts)
+        # Where all scores are one, they tie, and no closer look would tell them apart.
+        return self._extremes[0] < self._extremes[1] and least <= needed_auc(*self._sizes) < most
+
+    def _reason(self, doubt: _Doubt | None) -> str | None:
+        """Return why the AUC says that the scores fail, as far as it is known."""
+        least, most = auc_bounds(*self._histogram.counts) if doubt is None else doubt.bounds()
+        # Ties count half. Until a doubt is looked into, scores have the benefit of it.
+        is_open = doubt is None and self._auc_is_open()
+        middle = most if is_open else (least + most) / 2
+        return None if middle > needed_auc(*self._sizes) else AUC_REASON
+
+    def _ranks(self) -> Iterator[tuple[bool, int]]:
+        """Yield the ranks whose values are the cut-offs."""
+        for label, count, size in zip((True, False), self._to_prune, self._sizes, strict=True):
+            if count:
+                yield label, rank_of(label, count, size)
+
+    def _possible_ranks(self) -> Iterator[tuple[bool, tuple[int, int]]]:
+        """Yield between which ranks the cut-offs lie, as far as bins tell the counts."""
+        (positive_low, positive_high), (negative_low, negative_high) = self._rate_limits()
+        few, many = (
+            self._shares(positive_high, negative_low),
+            self._shares(positive_low, negative_high),
+        )
+        # Wrong positive labels grow with the negative noise rate and shrink with the positive one;
+        # wrong negative labels the other way round.
+        for label, size, shares in (
+            (True, self._sizes[0], (few[0], many[0])),
+            (False, self._sizes[1], (many[1], few[1])),
+        ):
+            least, most = (min(round(share * size), size - 1) for share in shares)
+            if most:
+                ends = sorted((rank_of(label, max(least, 1), size), rank_of(label, most, size)))
+                yield label, (ends[0], ends[1])
+
+    def _shares(self, positive: float, negative: float) -> tuple[float, float]:
+        observed = self._sizes[0] / self.n_rows
+        positive, negative, _ = possible_noise_rates(positive, negative, observed)
+        return pruned_shares(NoiseRates.from_noise_rates(positive, negative, observed))
+
+    def _rate_limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the least and the largest that either noise rate can be."""
+        positive_threshold, negative_threshold = self._sums.thresholds()
+        negatives, positives = self._histogram.counts
+        above = self._histogram.bin_of(positive_threshold)
+        below = self._histogram.bin_of(negative_threshold)
+        return (
+            _share_limits(negatives[above:], positives[above:]),
+            _share_limits(positives[: below + 1][::-1], negatives[: below + 1][::-1]),
+        )
+
+    def _look_for(self, label: bool, ranks: tuple[int, int]) -> None:
+        search = RankSearch.in_histogram(self._histogram, label, ranks, _MAX_COPIED, self._extremes)
+        # A range of several ranks is not settled even where one value is left: it has no rank.
+        self._take(label, settled(search) if ranks[0] == ranks[1] else search)
+
+    def _take(self, label: bool, found: Ranked | RankSearch) -> None:
+        if isinstance(found, Ranked):
+            self._found = {**self._found, label: found}
+        else:
+            self._searches[label] = found
+
+
+def _share_limits(wrong: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the limits of a share whose first bin may count in part."""
+    wrong_most, right_most = int(wrong.sum()), int(right.sum())
+    wrong_least, right_least = wrong_most - int(wrong[0]), right_most - int(right[0])
+    return (
+        wrong_least / max(1, wrong_least + right_most),
+        wrong_most / max(1, wrong_most + right_least),
+    )
+
+
+class _Doubt:
+    """A closer look at bins that hold both labels, where they decide whether scores say anything.
+
+    Up to a million rows are looked at one by one, more in bins of a finer histogram.
+    """
+
+    def __init__(
+        self, whole: ScoreHistogram, bins: tuple[int, int], extremes: tuple[float, float]
+    ) -> None:
+        self._whole, self._bins, self._extremes = whole, bins, extremes
+        self._low = max(whole.bin_range(bins[0])[0], bits_of(extremes[0]))
+        self._high = min(whole.bin_range(bins[1])[1], bits_of(extremes[1]) + 1)
+        n_inside = int(whole.counts[:, bins[0] : bins[1] + 1].sum())
+        self._copied: dict[bool, list[NDArray[np.float64]]] = {True: [], False: []}
+        self._finer = (
+            None if n_inside <= _MAX_COPIED else ScoreHistogram(self._low, self._high - 1, FINE)
+        )
+
+    @classmethod
+    def in_histogram(cls, histogram: ScoreHistogram, extremes: tuple[float, float]) -> _Doubt:
+        mixed = np.flatnonzero(histogram.counts.all(axis=0))
+        return cls(histogram, (int(mixed[0]), int(mixed[-1])), extremes)
+
+    def empty(self) -> _Doubt:
+        return _Doubt(self._whole, self._bins, self._extremes)
+
+    def add_block(self, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> None:
+        for label in (True, False):
+            found = kernel.values_between(
+                is_positive, values, label, value_of(self._low), value_of(self._high)
+            )
+            if self._finer is None:
+                self._copied[label].append(found)
+            else:
+                self._finer.add_block(kernel, np.full(len(found), label), found)
+
+    def merge(self, other: _Doubt) -> _Doubt:
+        merged = self.empty()
+        for label, copied in merged._copied.items():
+            copied += [*self._copied[label], *other._copied[label]]
+        if self._finer is not None and other._finer is not None:
+            merged._finer = self._finer.merge(other._finer)
+        return merged
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the AUC if what still ties counted against it, and for it."""
+        if self._finer is None:
+            values = {label: np.concatenate(found) for label, found in self._copied.items()}
+            is_positive = np.repeat([True, False], [len(values[True]), len(values[False])])
+            scores = np.concatenate([values[True], values[False]])
+            groups = group_scores(is_positive, scores, np.ones(len(scores)))
+            inside = np.stack([groups.negatives, groups.positives]).astype(np.int64)
+        else:
+            inside = self._finer.counts
+        first, last = self._bins
+        counts = np.concatenate(
+            [self._whole.counts[:, :first], inside, self._whole.counts[:, last + 1 :]], axis=1
+        )
+        return auc_bounds(*counts)

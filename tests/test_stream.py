@@ -1,0 +1,229 @@
+"""Rows that need not be in memory: batches, files, memory maps and threads change no result."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankprune import NoiseRates, estimate_noise_rates, prune_labels, stream
+from rankprune.core import _state
+
+
+def noisy_rows(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n_rows) < 0.3
+    labels = np.where(truth, rng.random(n_rows) >= 0.3, rng.random(n_rows) < 0.1)
+    return labels, np.where(truth, rng.beta(5, 2, n_rows), rng.beta(2, 5, n_rows))
+
+
+def in_batches(labels, scores, size):
+    cuts = range(size, len(labels), size)
+    return list(zip(np.split(labels, cuts), np.split(scores, cuts), strict=True))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return noisy_rows(5000)
+
+
+@pytest.fixture(scope="module")
+def expected(rows):
+    rates = estimate_noise_rates(*rows, method="confident-counts")
+    return rates, prune_labels(*rows, rates)
+
+
+def assert_same(pruning, expected):
+    rates, whole = expected
+    assert pruning.noise_rates == rates
+    assert (pruning.positive_cutoff, pruning.negative_cutoff) == (
+        whole.positive_cutoff,
+        whole.negative_cutoff,
+    )
+    assert (pruning.n_positive_pruned, pruning.n_negative_pruned) == (
+        whole.n_positive_pruned,
+        whole.n_negative_pruned,
+    )
+    np.testing.assert_array_equal(np.concatenate(list(pruning.masks())), whole.mask)
+    np.testing.assert_array_equal(pruning.mask(), whole.mask)
+
+
+class TestSources:
+    @pytest.mark.parametrize("n_jobs", [1, 2, 3])
+    @pytest.mark.parametrize("size", [1, 7, 1000, 10_000])
+    def test_any_batches_and_threads(self, rows, expected, size, n_jobs):
+        part = slice(0, 300 if size == 1 else None)
+        labels, scores = rows[0][part], rows[1][part]
+        batches = in_batches(labels, scores, size)
+        rates = estimate_noise_rates(labels, scores, method="confident-counts")
+        assert stream.estimate_noise_rates(batches, n_jobs=n_jobs) == rates
+        assert_same(
+            stream.prune_labels(batches, n_jobs=n_jobs),
+            (rates, prune_labels(labels, scores, rates)),
+        )
+
+    def test_two_arrays_and_memory_maps(self, rows, expected, tmp_path, monkeypatch):
+        monkeypatch.setattr(stream, "_BATCH_ROWS", 999)
+        assert_same(stream.prune_labels(rows, n_jobs=2), expected)
+        maps = []
+        for values, name in zip(rows, ("labels", "scores"), strict=True):
+            values.tofile(tmp_path / name)
+            maps.append(np.memmap(tmp_path / name, dtype=values.dtype, mode="r"))
+        assert_same(stream.prune_labels(tuple(maps)), expected)
+
+    def test_a_function_is_called_for_each_pass(self, rows, expected):
+        calls = []
+
+        def batches():
+            calls.append(1)
+            yield from in_batches(*rows, 1234)
+
+        pruning = stream.prune_labels(batches)
+        assert len(calls) == pruning.n_passes == 2
+        assert_same(pruning, expected)
+
+    def test_an_iterator_is_copied_for_rates_and_refused_for_masks(self, rows, expected):
+        batches = in_batches(*rows, 700)
+        assert stream.estimate_noise_rates(iter(batches)) == expected[0]
+        with pytest.raises(TypeError, match="gone over again to mark its rows, got an iterator"):
+            stream.prune_labels(iter(batches))
+        with pytest.raises(ValueError, match="at least one row"):
+            stream.estimate_noise_rates(iter([]))
+
+    def test_parquet(self, rows, expected, tmp_path):
+        pytest.importorskip("duckdb")
+        import polars as pl
+
+        path = tmp_path / "it's.parquet"
+        pl.DataFrame({'the "s"': rows[0], "g": rows[1]}).write_parquet(path, row_group_size=600)
+        source = stream.read_scores(path, 'the "s"', "g", batch_rows=1000)
+        assert_same(stream.prune_labels(source, n_jobs=2), expected)
+        with pytest.raises(ValueError, match=r"columns 's' and 'g'.*Check the file"):
+            stream.estimate_noise_rates(stream.read_scores(path, "s", "g"))
+        with pytest.raises(FileNotFoundError, match="does not exist"):
+            stream.read_scores(tmp_path / "none.parquet", "s", "g")
+
+    def test_missing_scores_are_named(self, tmp_path):
+        pytest.importorskip("duckdb")
+        import polars as pl
+
+        pl.DataFrame({"s": [0, 1], "g": [0.5, None]}).write_parquet(tmp_path / "t.parquet")
+        with pytest.raises(ValueError, match="probabilities must not be missing; row 1"):
+            stream.estimate_noise_rates(stream.read_scores(tmp_path / "t.parquet", "s", "g"))
+
+    def test_arrow(self, rows, expected, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+
+        path = tmp_path / "scores.arrow"
+        table = pa.table({"s": rows[0].astype(np.int32), "g": rows[1]})
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=800)
+        assert_same(stream.prune_labels(stream.read_scores(path, "s", "g")), expected)
+
+    def test_arrow_says_what_it_needs(self, tmp_path, monkeypatch):
+        import sys
+
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        (tmp_path / "scores.arrow").touch()
+        with pytest.raises(ImportError, match="Install pyarrow"):
+            list(stream.read_scores(tmp_path / "scores.arrow", "s", "g"))
+
+    def test_parquet_says_what_it_needs(self, tmp_path, monkeypatch):
+        import sys
+
+        monkeypatch.setitem(sys.modules, "duckdb", None)
+        (tmp_path / "scores.parquet").touch()
+        with pytest.raises(ImportError, match=r"Install rankprune\[cli\]"):
+            list(stream.read_scores(tmp_path / "scores.parquet", "s", "g"))
+
+    def test_other_labels_have_a_positive_one(self, rows, expected):
+        names = np.where(rows[0], "spam", "ham")
+        batches = in_batches(names, rows[1], 800)
+        assert_same(stream.prune_labels(batches, pos_label="spam"), expected)
+        assert stream.estimate_noise_rates(iter(batches), pos_label="spam") == expected[0]
+        names[4321] = "eggs"
+        with pytest.raises(ValueError, match="two values, got 'spam', 'ham' and 'eggs'"):
+            stream.estimate_noise_rates(in_batches(names, rows[1], 800), pos_label="spam")
+
+
+class TestMasks:
+    @given(st.integers(1, 9), st.integers(0, 6), st.integers(1, 3))
+    def test_ties_go_in_the_order_of_rows(self, size, seed, n_jobs):
+        labels, scores = noisy_rows(60, seed)
+        scores = np.round(scores * 4) / 4
+        rates = NoiseRates.from_label_error_rates(0.3, 0.2, observed_prevalence=labels.mean())
+        pruning = stream.prune_labels(in_batches(labels, scores, size), rates, n_jobs=n_jobs)
+        whole = prune_labels(labels, scores, rates)
+        np.testing.assert_array_equal(pruning.mask(), whole.mask)
+        np.testing.assert_array_equal(np.concatenate(list(pruning.masks())), whole.mask)
+
+    def test_written_as_it_goes_or_into_a_place_of_ones_own(self, rows, expected, tmp_path):
+        pruning = stream.prune_labels(in_batches(*rows, 800))
+        place = pruning.write_mask(tmp_path / "mask.npy")
+        np.testing.assert_array_equal(np.load(place), expected[1].mask)
+        out = np.zeros(5000, dtype=bool)
+        assert pruning.mask(out) is out
+        np.testing.assert_array_equal(out, expected[1].mask)
+        with pytest.raises(ValueError, match="one place per row, got 3 for 5000"):
+            pruning.mask(np.zeros(3, dtype=bool))
+
+    def test_more_passes_where_bins_are_full(self, rows, expected, monkeypatch):
+        monkeypatch.setattr(_state, "_MAX_COPIED", 3)
+        pruning = stream.prune_labels(in_batches(*rows, 800), n_jobs=2)
+        assert pruning.n_passes > 2
+        assert_same(pruning, expected)
+
+    @pytest.mark.parametrize("method", ["tight", "curve"])
+    def test_other_estimators_drive_exact_cut_offs(self, rows, method):
+        batches = in_batches(*rows, 800)
+        pruning = stream.prune_labels(batches, method=method)
+        assert pruning.noise_rates == stream.estimate_noise_rates(batches, method=method)
+        whole = prune_labels(*rows, pruning.noise_rates)
+        np.testing.assert_array_equal(pruning.mask(), whole.mask)
+
+
+class TestErrors:
+    def test_rows_that_change_between_passes(self, rows):
+        left = [5000, 4000, 4000]
+
+        def batches():
+            n_rows = left.pop(0)
+            yield rows[0][:n_rows], rows[1][:n_rows]
+
+        with pytest.raises(ValueError, match="got 5000 rows in the first and 4000 later"):
+            stream.prune_labels(batches)
+
+    @pytest.mark.parametrize("wrong", [7, "scores.parquet", None])
+    def test_what_is_no_batches(self, wrong):
+        with pytest.raises(TypeError, match=r"batches must be an iterable .*read_scores"):
+            stream.estimate_noise_rates(wrong)
+
+    def test_arrays_of_other_lengths(self, rows):
+        with pytest.raises(ValueError, match="got 10 for 5000 labels"):
+            stream.estimate_noise_rates((rows[0], rows[1][:10]))
+
+    @pytest.mark.parametrize("n_jobs", [0, -1, 1.5, True, None])
+    def test_jobs(self, rows, n_jobs):
+        with pytest.raises(ValueError, match="n_jobs must be a whole number"):
+            stream.estimate_noise_rates(rows, n_jobs=n_jobs)
+
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_a_bad_row_is_named_in_any_thread(self, rows, n_jobs):
+        scores = rows[1].copy()
+        scores[4999] = 2
+        with pytest.raises(ValueError, match="row 199 holds 2"):
+            stream.estimate_noise_rates(in_batches(rows[0], scores, 400), n_jobs=n_jobs)
+
+    def test_the_estimator_must_be_known(self, rows):
+        with pytest.raises(ValueError, match="method must be one of"):
+            stream.estimate_noise_rates(rows, method="guess")
+
+
+def test_chance_is_said_once():
+    labels, scores = np.arange(500) % 2, np.tile([0.5, 0.4], 250)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pruning = stream.prune_labels([(labels, scores)])
+    assert len(caught) == 1
+    assert not pruning.mask().any()
