@@ -7,7 +7,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # What needs PyTorch or a browser is left to test-all, installed or not.
 PYTEST := -m pytest -q -n auto --dist worksteal -m "not torch and not browser"
 
-.PHONY: demo test test-all lint format types bench bench-check bench-review evaluate paper mutation test-wheel test-oldest \
+.PHONY: demo test test-all lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
 	clean
 
 demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
@@ -38,6 +38,9 @@ bench: .venv/.bench  ## speed and memory as ratios, in one process on the same a
 
 bench-check: .venv/.bench  ## what rankprune check costs beyond reading and fitting; some minutes
 	$(BIN)/python benchmarks/check.py
+
+bench-scale: .venv/.bench  ## many rows: NumPy, compiled, two cores, a billion on disk (5 GB there)
+	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py
 
 bench-review: .venv/.bench  ## intervals of the audit, by simulation; kills and crowds on the page; many minutes
 	$(BIN)/python benchmarks/audit.py
@@ -95,7 +98,7 @@ clean:
 	touch $@
 
 .venv/.bench: .venv/bin/python pyproject.toml
-	$(BIN)/python $(PIP_INSTALL) -e '.[bench,cli]'
+	$(BIN)/python $(PIP_INSTALL) -e '.[bench,cli,fast]'
 	touch $@
 
 .venv-mutation/.ready: pyproject.toml

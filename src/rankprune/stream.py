@@ -128,14 +128,14 @@ class StreamedPruning:
 
             def mark(task: tuple[int, Batch]) -> None:
                 place, (labels, probabilities) = task
-                part = marker.mark_batch(labels, probabilities)
-                mask[place : place + len(part)] = part
+                end = place + len(np.asanyarray(labels))
+                marker.mark_batch(labels, probabilities, mask[place:end])
 
             def tasks() -> Iterator[tuple[int, Batch]]:
                 place = 0
                 for batch in _Mapped(self._batches, self._pos_label):
                     yield place, batch
-                    place += len(np.asarray(batch[0]))
+                    place += len(np.asanyarray(batch[0]))
 
             run(mark, tasks())
         return mask

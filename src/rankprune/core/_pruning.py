@@ -160,10 +160,12 @@ class Marker:
         """Return whether the rows must come in their order, since some of those tied stay."""
         return bool(self._ties)
 
-    def mark_batch(self, labels: ArrayLike, probabilities: ArrayLike) -> BoolArray:
-        """Return the mask of a batch of labels 0 and 1."""
+    def mark_batch(
+        self, labels: ArrayLike, probabilities: ArrayLike, mask: BoolArray | None = None
+    ) -> BoolArray:
+        """Return the mask of a batch of labels 0 and 1, filled in where one is given."""
         is_positive, values = validate_batch(labels, probabilities)
-        mask = np.empty(len(is_positive), dtype=bool)
+        mask = np.empty(len(is_positive), dtype=bool) if mask is None else mask
         self.mark(mask, is_positive, values)
         return mask
 

@@ -1,0 +1,225 @@
+"""What labels and scores cost at scale: ratios in one run on the same arrays, and large files.
+
+    python benchmarks/scale.py                 all tables, up to a billion rows on disk (5 GB)
+    python benchmarks/scale.py --rows-on-disk 100000000
+
+Times are CPU seconds where one core works and elapsed ones where two do, the best of several runs.
+Files lie in a temporary folder; the system has them in memory or not, as it likes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from bench import bytes_a_row, cleanlab, find_label_issues, ours, seconds, simulate
+
+from rankprune import NoiseRates, RankPruningClassifier, flip_labels, stream
+from rankprune.core import _kernel
+
+N_ROWS = 10**7
+_CHUNK, _READ = 1 << 20, 1 << 18
+
+
+def streamed(labels: np.ndarray, scores: np.ndarray, n_jobs: int = 1) -> np.ndarray:
+    """Rates and mask in the same passes, all checks included."""
+    return stream.prune_labels((labels, scores), n_jobs=n_jobs).mask()
+
+
+def elapsed(call: Callable[[], object], repeats: int) -> float:
+    """Elapsed time of the best run."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+class Plain:
+    """The loops in NumPy, also where compiled ones are installed."""
+
+    def __enter__(self) -> None:
+        self._compiled, _kernel._compiled = _kernel._compiled, lambda: None
+
+    def __exit__(self, *_: object) -> None:
+        _kernel._compiled = self._compiled
+
+
+def compare_kernels() -> None:
+    """Rates and mask against np.partition and cleanlab."""
+    import numba  # noqa: F401  # loaded, so that the compiled loops are used at once
+
+    labels, p = simulate(N_ROWS)
+    print(f"\n## Rates and mask of {N_ROWS:,} rows, in units of one np.partition of the scores\n")
+    print(
+        "| scores, labels | np.partition, ms | NumPy | compiled | compiled, two cores "
+        "| bytes a row |"
+    )
+    print("|---|---|---|---|---|---|")
+    best: dict[str, float] = {}
+    for scores_type, labels_type in (("f8", "i1"), ("f8", "i8"), ("f4", "i1")):
+        s, x = labels.astype(labels_type), p.astype(scores_type)
+        unit = seconds(lambda x=x: np.partition(x, len(x) // 2), 7)
+        with Plain():
+            pure = seconds(lambda s=s, x=x: streamed(s, x), 5)
+            expected, memory = streamed(s, x), bytes_a_row(lambda s=s, x=x: streamed(s, x), N_ROWS)
+        one = seconds(lambda s=s, x=x: streamed(s, x), 9)
+        two = elapsed(lambda s=s, x=x: streamed(s, x, 2), 9)
+        for mask in (streamed(s, x), streamed(s, x, 2), ours(s, x)):
+            assert np.array_equal(mask, expected), "masks differ"
+        best.setdefault("pure", pure)
+        best.setdefault("compiled", one)
+        print(
+            f"| {x.dtype}, {s.dtype} | {1000 * unit:.1f} | {pure / unit:.2f} | {one / unit:.2f} | "
+            f"{two / unit:.2f} | {memory:.1f} |",
+            flush=True,
+        )
+    if find_label_issues is not None:
+        s = labels.astype(np.int64)
+        theirs = seconds(lambda: cleanlab(s, p), 1)
+        print(
+            f"\ncleanlab (n_jobs=1) takes {theirs / best['pure']:.0f} times as long as NumPy, "
+            f"{theirs / best['compiled']:.0f} times as long as the compiled loops."
+        )
+
+
+def write_rows(folder: Path, n_rows: int) -> None:
+    """Write float32 scores and one-byte labels, a part at a time."""
+    with (folder / "scores").open("wb") as scores, (folder / "labels").open("wb") as labels:
+        for start in range(0, n_rows, 10 * _CHUNK):
+            rng = np.random.default_rng(start)
+            count = min(10 * _CHUNK, n_rows - start)
+            truth = rng.random(count, dtype=np.float32) < 0.3
+            noise = np.where(truth, 0.3, 0.1).astype(np.float32)
+            wrong = rng.random(count, dtype=np.float32) < noise
+            (truth ^ wrong).tofile(labels)
+            middle = np.where(truth, 0.7, 0.3).astype(np.float32)
+            spread = rng.standard_normal(count, dtype=np.float32)
+            np.clip(middle + 0.14 * spread, 0, 1).tofile(scores)
+
+
+def go_over(folder: Path) -> dict[str, float]:
+    """Estimate, find the cut-offs and write the mask, from files."""
+
+    def batches() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        # One buffer for all batches: a new one for each would be faulted in anew.
+        values, given = np.empty(_READ, np.float32), np.empty(_READ, np.uint8)
+        with (
+            (folder / "scores").open("rb", buffering=0) as scores,
+            (folder / "labels").open("rb", buffering=0) as labels,
+        ):
+            while count := scores.readinto(values):
+                labels.readinto(given[: count // 4])
+                yield given[: count // 4], values[: count // 4]
+
+    rng = np.random.default_rng(0)
+    warm = (rng.random(_READ) < 0.5, rng.random(_READ, np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stream.prune_labels(warm, NoiseRates.from_noise_rates(0.1, 0.1, 0.5)).mask()
+        stream.estimate_noise_rates(warm)
+    start = time.process_time()
+    pruning = stream.prune_labels(batches)
+    pruning.write_mask(folder / "mask.npy")
+    return {
+        "seconds": time.process_time() - start,
+        "passes": pruning.n_passes,
+        "pruned": pruning.n_positive_pruned + pruning.n_negative_pruned,
+    }
+
+
+def grow(largest: int) -> None:
+    """The same from files of growing size, each in a process of its own."""
+    print("\n## From files of float32 scores and one-byte labels, mask written, one core\n")
+    print("| rows | CPU s | ns a row | ns a row, NumPy | passes | peak memory, MiB |")
+    print("|---|---|---|---|---|---|")
+    n_rows = 10**6
+    while n_rows <= largest:
+        with tempfile.TemporaryDirectory() as folder:
+            write_rows(Path(folder), n_rows)
+            fast = apart(folder, "compiled")
+            cells = [
+                f"{n_rows:,}",
+                f"{fast['seconds']:.2f}",
+                f"{1e9 * fast['seconds'] / n_rows:.1f}",
+            ]
+            plain = apart(folder, "plain") if n_rows <= 10**8 else None
+            cells.append("" if plain is None else f"{1e9 * plain['seconds'] / n_rows:.1f}")
+            cells += [f"{fast['passes']:.0f}", f"{fast['peak'] / 2**20:.0f}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
+        n_rows *= 10
+
+
+def apart(folder: str, kernel: str) -> dict[str, float]:
+    """Go over the files in a process of its own, and return what it took."""
+    ended = subprocess.run(
+        [sys.executable, __file__, "--go-over", folder, "--kernel", kernel],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, float] = json.loads(ended.stdout)
+    return found
+
+
+def against_clean_learning(n_rows: int = 200_000, n_features: int = 50) -> None:
+    """The whole classifier against cleanlab's, on the same folds."""
+    from cleanlab.classification import CleanLearning
+    from sklearn.datasets import make_classification
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold
+
+    X, truth = make_classification(n_rows, n_features, n_informative=10, random_state=0)
+    y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+    base = LogisticRegression(max_iter=1000)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    model = RankPruningClassifier(base, noise_estimator="confident-counts", cv=folds)
+    theirs = seconds(lambda: CleanLearning(base, cv_n_folds=5, seed=0).fit(X, y), 3)
+    mine = seconds(lambda: model.fit(X, y), 3)
+    print(
+        f"\n## The classifier, logistic regression, {n_rows:,} rows, {n_features} features, "
+        "5 folds\n"
+    )
+    print(f"rankprune takes {mine / theirs:.2f} of the time of cleanlab's CleanLearning.")
+
+
+def main() -> None:
+    """Print every table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows-on-disk", type=int, default=10**9)
+    parser.add_argument("--go-over", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--kernel", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.go_over is not None:
+        if asked.kernel == "compiled":
+            import numba  # noqa: F401
+
+            found = go_over(asked.go_over)
+        else:
+            with Plain():
+                found = go_over(asked.go_over)
+        # Of this program alone: what resource tells includes the one that started it.
+        status = Path("/proc/self/status").read_text()
+        peak = 1024 * int(status.split("VmHWM:")[1].split()[0])
+        print(json.dumps({**found, "peak": peak}))
+        return
+    packages = ["numpy", "scikit-learn", "numba"] + (["cleanlab"] if find_label_issues else [])
+    print(", ".join(f"{name} {version(name)}" for name in packages))
+    compare_kernels()
+    grow(asked.rows_on_disk)
+    if find_label_issues is not None:
+        against_clean_learning()
+
+
+if __name__ == "__main__":
+    main()
