@@ -4,8 +4,8 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 # One process for each core, and one thread in each: threads of many processes get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-# What needs PyTorch or a browser is left to test-all, installed or not.
-PYTEST := -m pytest -q -n auto --dist worksteal -m "not torch and not browser"
+# What needs PyTorch, a browser or Spark is left to test-all, installed or not.
+PYTEST := -m pytest -q -n auto --dist worksteal -m "not torch and not browser and not spark"
 
 .PHONY: demo test test-all lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
 	clean
@@ -18,9 +18,11 @@ test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
 	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
 
-test-all: .venv/.all  ## what make test leaves out: tests that need PyTorch or a browser
+test-all: .venv/.all .venv-spark/.ready  ## what make test leaves out: tests that need PyTorch, a browser or Spark
 	tools/install_chromium
 	$(BIN)/python -m pytest -q tests -m "torch or browser"
+	tools/install_java
+	.venv-spark/bin/python -m pytest -q tests/spark
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -99,6 +101,12 @@ clean:
 
 .venv/.bench: .venv/bin/python pyproject.toml
 	$(BIN)/python $(PIP_INSTALL) -e '.[bench,cli,fast]'
+	touch $@
+
+# Of its own: Spark wants another pandas.
+.venv-spark/.ready: pyproject.toml tools/spark.txt
+	$(PYTHON) -m venv .venv-spark
+	.venv-spark/bin/python $(PIP_INSTALL) -e '.[spark]' -r tools/spark.txt
 	touch $@
 
 .venv-mutation/.ready: pyproject.toml

@@ -1,0 +1,361 @@
+"""Rank Pruning as an estimator of pyspark.ml: scores of other folds, rates, cut-offs, refit."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import asdict
+from functools import reduce
+from typing import Any
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator, Model
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasSeed, HasWeightCol
+from pyspark.ml.util import (
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import functions
+
+from rankprune.core import ConfidentCounts, ConfidentState, NoiseRates
+from rankprune.exceptions import SampleWeightIgnoredWarning
+from rankprune.spark._prune import gone_over, plain_column, prune
+
+# Columns that are added while fitting.
+_FOLD, _WEIGHT, _SCORE, _PRUNED = "__fold", "__weight", "__score", "__pruned"
+
+
+class _RankPruningParams(HasSeed, HasWeightCol):
+    """The parameters that estimator and model share."""
+
+    estimator = Param(Params._dummy(), "estimator", "classifier that gives probabilities")
+    numFolds = Param(Params._dummy(), "numFolds", "number of folds", TypeConverters.toInt)
+    foldCol = Param(
+        Params._dummy(), "foldCol", "column of folds 0 .. numFolds - 1", TypeConverters.toString
+    )
+    groupCol = Param(
+        Params._dummy(), "groupCol", "rows of a group share a fold", TypeConverters.toString
+    )
+    idCol = Param(Params._dummy(), "idCol", "column of distinct values", TypeConverters.toString)
+    noiseEstimator = Param(
+        Params._dummy(), "noiseEstimator", "how rates are estimated", TypeConverters.toString
+    )
+    positiveNoiseRate = Param(
+        Params._dummy(),
+        "positiveNoiseRate",
+        "share of true positives labeled 0, where it is known",
+        TypeConverters.toFloat,
+    )
+    negativeNoiseRate = Param(
+        Params._dummy(),
+        "negativeNoiseRate",
+        "share of true negatives labeled 1, where it is known",
+        TypeConverters.toFloat,
+    )
+
+    def _value(self, param: Any) -> Any:
+        """Return the value of a parameter, None where it has none."""
+        return self.getOrDefault(param) if self.isDefined(param) else None
+
+
+class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritable):
+    """Rank Pruning around a probabilistic classifier of Spark.
+
+    Parameters
+    ----------
+    estimator : pyspark.ml.Estimator
+        Gives probabilities, and takes ``weightCol``; without that it is fitted unweighted, with a
+        warning. Its columns of features, labels (0 and 1) and results are used as they are.
+    numFolds : int, default=3
+    foldCol : str, default=None
+        A column that tells the fold of each row. By default folds follow from a hash of `groupCol`,
+        of `idCol` or of the features, whichever is given first, so that they depend neither on
+        partitions nor on the order of rows.
+    groupCol : str, default=None
+        Rows of a group go into the same fold.
+    idCol : str, default=None
+        A column of distinct values; it decides between rows that tie at a cut-off.
+    noiseEstimator : str, default="confident-counts"
+    positiveNoiseRate, negativeNoiseRate : float, default=None
+        Known rates, as in `rankprune.RankPruningClassifier`.
+    weightCol : str, default=None
+        Weights of the rows. They go into the fits, not into the counts.
+    seed : int, default=0
+        Decides the folds.
+    """
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        estimator: Any = None,
+        numFolds: int = 3,
+        foldCol: str | None = None,
+        groupCol: str | None = None,
+        idCol: str | None = None,
+        noiseEstimator: str = "confident-counts",
+        positiveNoiseRate: float | None = None,
+        negativeNoiseRate: float | None = None,
+        weightCol: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self._setDefault(numFolds=3, noiseEstimator="confident-counts", seed=0)
+        self.setParams(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(self, **_: Any) -> RankPruningClassifier:
+        """Set parameters by name."""
+        given = {name: value for name, value in self._input_kwargs.items() if value is not None}
+        self._set(**given)
+        return self
+
+    def _fit(self, dataset: Any) -> RankPruningClassificationModel:
+        estimator = self._estimator()
+        label = estimator.getOrDefault("labelCol")
+        weight = self._value(self.weightCol)
+        rows = dataset.withColumn(_FOLD, self._folds(dataset, estimator))
+        scored = self._scored(rows, estimator, weight).persist()
+        try:
+            pruning = prune(
+                scored,
+                label,
+                _SCORE,
+                noise_rates=self._known_rates(scored, label),
+                method=self.getOrDefault(self.noiseEstimator),
+                order=self._value(self.idCol),
+                column=_PRUNED,
+            )
+            rates = pruning.noise_rates
+            kept = pruning.data.filter(~functions.col(_PRUNED))
+            fitted = self._fit_weighted(estimator, kept, weight, _correction(label, rates))
+        finally:
+            scored.unpersist()
+        model = RankPruningClassificationModel(fitted, rates, *_counts(pruning))
+        return self._copyValues(model)
+
+    def _estimator(self) -> Any:
+        estimator = self._value(self.estimator)
+        if estimator is None or not estimator.hasParam("probabilityCol"):
+            raise ValueError(
+                "estimator must be a classifier that gives probabilities, got "
+                f"{type(estimator).__name__}. Pass e.g. pyspark.ml.classification."
+                "LogisticRegression()."
+            )
+        return estimator
+
+    def _folds(self, dataset: Any, estimator: Any) -> Any:
+        """Return the column of folds, the same for a row wherever it lies."""
+        chosen = self._value(self.foldCol)
+        if chosen is not None:
+            return functions.col(chosen).cast("int")
+        key = self._value(self.groupCol) or self._value(self.idCol)
+        hashed = plain_column(dataset, key or estimator.getOrDefault("featuresCol"))
+        seed = functions.lit(self.getOrDefault(self.seed))
+        number = functions.xxhash64(hashed, seed)
+        return functions.pmod(number, functions.lit(self.getOrDefault(self.numFolds))).cast("int")
+
+    def _scored(self, rows: Any, estimator: Any, weight: str | None) -> Any:
+        """Return all rows with the probability by the model of the other folds."""
+        from pyspark.ml.functions import vector_to_array
+
+        columns = [column for column in rows.columns if column != _FOLD]
+        parts = []
+        for fold in range(self.getOrDefault(self.numFolds)):
+            others = rows.filter(functions.col(_FOLD) != fold)
+            held_out = rows.filter(functions.col(_FOLD) == fold)
+            fitted = self._fit_weighted(estimator, others, weight, None)
+            score = vector_to_array(functions.col(fitted.getOrDefault("probabilityCol")))[1]
+            parts.append(fitted.transform(held_out).select(*columns, score.alias(_SCORE)))
+        return reduce(lambda first, second: first.unionByName(second), parts)
+
+    def _fit_weighted(self, estimator: Any, rows: Any, weight: str | None, correction: Any) -> Any:
+        """Return the estimator fitted with the weights of rows, times their correction."""
+        columns = [] if weight is None else [functions.col(weight)]
+        columns += [] if correction is None else [correction]
+        if not columns:
+            return estimator.fit(rows)
+        if not estimator.hasParam("weightCol"):
+            warnings.warn(
+                f"{type(estimator).__name__} takes no weights, so it was fitted without the "
+                "correction that restores the balance of the classes. Use a classifier with "
+                "weightCol.",
+                SampleWeightIgnoredWarning,
+                stacklevel=2,
+            )
+            return estimator.fit(rows)
+        rows = rows.withColumn(_WEIGHT, reduce(lambda one, other: one * other, columns))
+        return estimator.copy({estimator.getParam("weightCol"): _WEIGHT}).fit(rows)
+
+    def _known_rates(self, scored: Any, label: str) -> NoiseRates | None:
+        positive, negative = (
+            self._value(param) for param in (self.positiveNoiseRate, self.negativeNoiseRate)
+        )
+        if positive is None and negative is None:
+            return None
+        column = functions.col(label).cast("double")
+        if positive is not None and negative is not None:
+            observed = scored.agg(functions.avg(column)).first()[0]
+            return NoiseRates.from_noise_rates(positive, negative, observed)
+        named = scored.select(column.alias("__s"), functions.col(_SCORE).alias("__g"))
+        state = ConfidentState(self.getOrDefault(self.noiseEstimator), prunes=False)
+        return gone_over(named, state).rates().with_known(positive=positive, negative=negative)
+
+    def write(self) -> MLWriter:
+        """Return what saves the estimator."""
+        return _Writer(self, {"estimator": self.getOrDefault(self.estimator)}, {})
+
+    @classmethod
+    def read(cls) -> MLReader:
+        """Return what loads one."""
+        return _Reader(cls)
+
+    @classmethod
+    def _loaded(cls, parts: dict[str, Any], _extra: dict[str, Any]) -> RankPruningClassifier:
+        return cls(estimator=parts["estimator"])
+
+    def copy(self, extra: Any = None) -> RankPruningClassifier:
+        """Return a copy, with a copy of the classifier."""
+        copied = super().copy(extra)
+        if copied.isDefined(copied.estimator):
+            copied._set(estimator=copied.getOrDefault(copied.estimator).copy(extra))
+        return copied
+
+
+class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWritable):
+    """The classifier that right labels would have given.
+
+    Attributes
+    ----------
+    model : pyspark.ml.Model
+        The fitted classifier; `transform` is its own.
+    noise_rates : NoiseRates
+    positive_cutoff, negative_cutoff : float or None
+    n_positive_pruned, n_negative_pruned : int
+    n_jobs : int
+        Spark jobs beyond fits and scores.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        noise_rates: NoiseRates,
+        positive_cutoff: float | None,
+        negative_cutoff: float | None,
+        n_positive_pruned: int,
+        n_negative_pruned: int,
+        n_jobs: int,
+    ) -> None:
+        super().__init__()
+        self.model, self.noise_rates = model, noise_rates
+        self.positive_cutoff, self.negative_cutoff = positive_cutoff, negative_cutoff
+        self.n_positive_pruned, self.n_negative_pruned = n_positive_pruned, n_negative_pruned
+        self.n_jobs = n_jobs
+
+    def _transform(self, dataset: Any) -> Any:
+        return self.model.transform(dataset)
+
+    def copy(self, extra: Any = None) -> RankPruningClassificationModel:
+        """Return a copy, with a copy of the fitted classifier."""
+        copied = super().copy(extra)
+        copied.model = self.model.copy(extra)
+        return copied
+
+    def write(self) -> MLWriter:
+        """Return what saves the model."""
+        extra = {
+            name: getattr(self, name)
+            for name in (
+                "positive_cutoff",
+                "negative_cutoff",
+                "n_positive_pruned",
+                "n_negative_pruned",
+                "n_jobs",
+            )
+        }
+        return _Writer(
+            self, {"model": self.model}, {**extra, "noise_rates": asdict(self.noise_rates)}
+        )
+
+    @classmethod
+    def read(cls) -> MLReader:
+        """Return what loads one."""
+        return _Reader(cls)
+
+    @classmethod
+    def _loaded(
+        cls, parts: dict[str, Any], extra: dict[str, Any]
+    ) -> RankPruningClassificationModel:
+        rates = dict(extra.pop("noise_rates"))
+        if rates["counts"] is not None:
+            rates["counts"] = ConfidentCounts(**rates["counts"])
+        return cls(parts["model"], NoiseRates(**rates), **extra)
+
+
+def _correction(label: str, rates: NoiseRates) -> Any:
+    """Return the column of correction weights: 1/(1-rho1) on positives, 1/(1-rho0) on others."""
+    if not rates.reliable:
+        return functions.lit(1.0)
+    return functions.when(
+        functions.col(label) == 1, functions.lit(1 / (1 - rates.positive_noise_rate))
+    ).otherwise(functions.lit(1 / (1 - rates.negative_noise_rate)))
+
+
+def _counts(pruning: Any) -> tuple[Any, ...]:
+    return (
+        pruning.positive_cutoff,
+        pruning.negative_cutoff,
+        pruning.n_positive_pruned,
+        pruning.n_negative_pruned,
+        pruning.n_jobs,
+    )
+
+
+class _Writer(MLWriter):
+    """Saves parameters as JSON, and each part beside them as it saves itself."""
+
+    def __init__(self, instance: Any, parts: dict[str, Any], extra: dict[str, Any]) -> None:
+        super().__init__()
+        self._instance, self._parts, self._extra = instance, parts, extra
+
+    def saveImpl(self, path: str) -> None:
+        """Write it to a folder."""
+        instance = self._instance
+        values = {
+            param.name: instance.getOrDefault(param)
+            for param in instance.params
+            if param.name != "estimator" and instance.isSet(param)
+        }
+        DefaultParamsWriter.saveMetadata(
+            instance,
+            path,
+            self.sparkSession,
+            extraMetadata={"rankprune": json.dumps(self._extra), "parts": list(self._parts)},
+            paramMap=values,
+        )
+        for name, part in self._parts.items():
+            part.write().overwrite().save(f"{path}/{name}")
+
+
+class _Reader(MLReader):
+    def __init__(self, cls: Any) -> None:
+        super().__init__()
+        self._cls = cls
+
+    def load(self, path: str) -> Any:
+        """Read it from a folder."""
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        parts = {
+            name: DefaultParamsReader.loadParamsInstance(f"{path}/{name}", self.sparkSession)
+            for name in metadata["parts"]
+        }
+        loaded = self._cls._loaded(parts, json.loads(metadata["rankprune"]))
+        loaded._resetUid(metadata["uid"])
+        for name, value in metadata["paramMap"].items():
+            loaded._set(**{name: value})
+        return loaded

@@ -1,0 +1,223 @@
+"""Labels and scores of a Spark data frame -> noise rates -> cut-offs -> the rows to drop.
+
+Workers feed the batches of their partitions to the mergeable state of the core and send it back;
+the algebra stays on the driver. Partitions may come in any number and order, and be computed again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates
+
+_EXACT = "confident-counts"
+
+
+@dataclass(frozen=True)
+class SparkPruning:
+    """Which rows to drop, of a Spark data frame.
+
+    Attributes
+    ----------
+    noise_rates : NoiseRates
+    positive_cutoff, negative_cutoff : float or None
+        As in `rankprune.core.Pruning`.
+    n_positive_pruned, n_negative_pruned : int
+    data : pyspark.sql.DataFrame
+        The rows with one more column, true for those to drop.
+    n_jobs : int
+        Spark jobs that were needed for all of it.
+    """
+
+    noise_rates: NoiseRates
+    positive_cutoff: float | None
+    negative_cutoff: float | None
+    n_positive_pruned: int
+    n_negative_pruned: int
+    data: Any
+    n_jobs: int
+
+
+def prune(
+    data: Any,
+    label: str,
+    probability: str,
+    *,
+    noise_rates: NoiseRates | None = None,
+    method: Any = _EXACT,
+    order: str | None = None,
+    column: str = "pruned",
+) -> SparkPruning:
+    """Return which rows of a data frame to drop.
+
+    Parameters
+    ----------
+    data : pyspark.sql.DataFrame
+        It is gone over two or three times: cache it where it is costly to compute.
+    label, probability : str
+        Columns of labels 0 and 1, and of the probability of 1: numbers, or the vectors that Spark's
+        classifiers give.
+    noise_rates : NoiseRates, default=None
+        Known rates; estimated in the same passes by default.
+    method : str or callable, default="confident-counts"
+        As in `rankprune.stream.estimate_noise_rates`.
+    order : str, default=None
+        A column of distinct values that says in which order rows come, which matters only where
+        some of the rows that tie at a cut-off go and others stay. Without it a hash of all cells
+        decides, so that rows alike in every cell go together, and a few more than the rates say.
+    column : str, default="pruned"
+        The column to add.
+
+    Returns
+    -------
+    SparkPruning
+        With the counts, cut-offs and rows of `rankprune.prune_labels` on the same rows.
+    """
+    functions = _functions()
+    if column in data.columns:
+        raise ValueError(
+            f"column must be a new one, but the data has {column!r} already. Pass another name."
+        )
+    scored = data.withColumn("__s", functions.col(_quoted(label)).cast("double"))
+    scored = scored.withColumn("__g", _score(data, probability))
+    state = gone_over(scored, ConfidentState(method, noise_rates=noise_rates))
+    cutoffs, n_jobs = state.cutoffs(), state.n_pass - 1
+    marks, n_more, scored = _marks(scored, cutoffs, order)
+    parts = (cutoffs.positive, cutoffs.negative)
+    n_positive, n_negative = (0 if part is None else part.n_pruned for part in parts)
+    return SparkPruning(
+        state.rates(),
+        *cutoffs.values,
+        n_positive,
+        n_negative,
+        scored.withColumn(column, marks).drop("__s", "__g", "__n"),
+        n_jobs + n_more,
+    )
+
+
+def gone_over(scored: Any, state: ConfidentState) -> ConfidentState:
+    """Return the state after its passes over the columns __s and __g, a job each."""
+    while not state.is_done:
+        state = _one_pass(scored.select("__s", "__g"), state).after_pass()
+    return state
+
+
+def _one_pass(rows: Any, state: ConfidentState) -> ConfidentState:
+    sent = pickle.dumps(state.empty())
+
+    def count(batches: Iterable[Any]) -> Iterator[Any]:
+        """Run on the workers: one state for each partition."""
+        import pyarrow as pa
+
+        found, problem = pickle.loads(sent), None
+        try:
+            for batch in batches:
+                found.update(*(_column(batch, name) for name in ("__s", "__g")))
+        except ValueError as error:
+            problem = str(error)
+        yield pa.RecordBatch.from_pydict(
+            {"state": pa.array([pickle.dumps(found)], pa.binary()), "problem": [problem]},
+            schema=pa.schema([("state", pa.binary()), ("problem", pa.string())]),
+        )
+
+    merged = state.empty()
+    for row in rows.mapInArrow(count, "state binary, problem string").collect():
+        if row.problem is not None:
+            raise ValueError(row.problem)
+        merged = merged.merge(pickle.loads(bytes(row.state)))
+    return merged
+
+
+def _column(batch: Any, name: str) -> Any:
+    values = batch.column(batch.schema.get_field_index(name))
+    if values.null_count:
+        what = "labels" if name == "__s" else "probabilities"
+        raise ValueError(
+            f"{what} must not be null; {values.null_count} of {len(values)} rows of a batch are. "
+            "Leave these rows out, e.g. with na.drop, or fill them."
+        )
+    return values.to_numpy(zero_copy_only=False)
+
+
+def _marks(scored: Any, cutoffs: Cutoffs, order: str | None) -> tuple[Any, int, Any]:
+    """Return the condition of rows to drop, the jobs it took, and the rows it applies to."""
+    functions = _functions()
+    parts = {1.0: cutoffs.positive, 0.0: cutoffs.negative}
+    known = {label: cutoff for label, cutoff in parts.items() if cutoff is not None}
+    split = {label: cutoff for label, cutoff in known.items() if cutoff.n_ties < cutoff.n_equal}
+    last: dict[float, Any] = {}
+    if split:
+        number = _row_hash(scored) if order is None else functions.col(_quoted(order))
+        scored = scored.withColumn("__n", number)
+        last = _last_tied(scored, split)
+    condition = functions.lit(False)
+    for label, cutoff in known.items():
+        score, value = functions.col("__g"), functions.lit(cutoff.value)
+        tied = score == value
+        if label in split:
+            tied = tied & (functions.col("__n") <= functions.lit(last[label]))
+        beyond = score < value if label else score > value
+        condition = condition | ((functions.col("__s") == label) & (beyond | tied))
+    return condition, int(bool(split)), scored
+
+
+def _last_tied(scored: Any, split: dict[float, Cutoff]) -> dict[float, Any]:
+    """Return, of each label, the number of the last of the tied rows that go, in one job."""
+    from pyspark.sql import Window
+
+    functions = _functions()
+    label, score, place = (functions.col(name) for name in ("__s", "__g", "__place"))
+    tied, wanted = (functions.lit(False) for _ in range(2))
+    for value, cutoff in split.items():
+        tied = tied | ((label == value) & (score == functions.lit(cutoff.value)))
+        wanted = wanted | ((label == value) & (place == cutoff.n_ties))
+    numbered = scored.filter(tied).withColumn(
+        "__place", functions.row_number().over(Window.partitionBy("__s").orderBy("__n"))
+    )
+    return {
+        row["__s"]: row["__n"] for row in numbered.filter(wanted).select("__s", "__n").collect()
+    }
+
+
+def _score(data: Any, probability: str) -> Any:
+    column = plain_column(data, probability)
+    return column[1] if _is_vector(data, probability) else column.cast("double")
+
+
+def _row_hash(data: Any) -> Any:
+    """Return a number that depends on the cells of a row, not on where it lies."""
+    from pyspark.sql.types import MapType
+
+    names = [field.name for field in data.schema.fields if not isinstance(field.dataType, MapType)]
+    return _functions().xxhash64(*(plain_column(data, name) for name in names))
+
+
+def plain_column(data: Any, name: str) -> Any:
+    """Return a column, as an array where it holds vectors."""
+    from pyspark.ml.functions import vector_to_array
+
+    column = _functions().col(_quoted(name))
+    return vector_to_array(column) if _is_vector(data, name) else column
+
+
+def _is_vector(data: Any, name: str) -> bool:
+    from pyspark.ml.linalg import VectorUDT
+
+    return isinstance(data.schema[name].dataType, VectorUDT)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _functions() -> Any:
+    try:
+        from pyspark.sql import functions
+    except ImportError as error:
+        raise ImportError(
+            "rankprune.spark needs pyspark, which is not installed. Install rankprune[spark]."
+        ) from error
+    return functions
