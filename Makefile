@@ -7,6 +7,9 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # What needs PyTorch, a browser or Spark is left to test-all, installed or not.
 PYTEST := -m pytest -q -n auto --dist worksteal -m "not torch and not browser and not spark"
 
+# Spark leaves sockets and threads to be collected at the end of the process.
+SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
+
 .PHONY: demo test test-all lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
 	clean
 
@@ -22,7 +25,7 @@ test-all: .venv/.all .venv-spark/.ready  ## what make test leaves out: tests tha
 	tools/install_chromium
 	$(BIN)/python -m pytest -q tests -m "torch or browser"
 	tools/install_java
-	.venv-spark/bin/python -m pytest -q tests/spark
+	.venv-spark/bin/python -m pytest -q $(SPARK_WARNINGS) tests/spark
 
 lint: .venv/.test
 	$(BIN)/ruff check .

@@ -35,12 +35,12 @@ def streamed(labels: np.ndarray, scores: np.ndarray, n_jobs: int = 1) -> np.ndar
     return stream.prune_labels((labels, scores), n_jobs=n_jobs).mask()
 
 
-def elapsed(call: Callable[[], object], repeats: int) -> float:
+def elapsed(call: Callable[..., object], repeats: int, *arguments: object) -> float:
     """Elapsed time of the best run."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        call()
+        call(*arguments)
         times.append(time.perf_counter() - start)
     return min(times)
 
@@ -193,6 +193,32 @@ def against_clean_learning(n_rows: int = 200_000, n_features: int = 50) -> None:
     print(f"rankprune takes {mine / theirs:.2f} of the time of cleanlab's CleanLearning.")
 
 
+def cost_of_fits(n_rows: int = 200_000, n_features: int = 50) -> None:
+    """What a second process gains, and what weights cost a classifier that is slow with them."""
+    from sklearn.base import clone
+    from sklearn.datasets import make_classification
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    X, truth = make_classification(n_rows, n_features, n_informative=10, random_state=0)
+    y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+    weights = np.where(y == 1, 1.4, 1.1)
+    print(f"\n## Fits, {n_rows:,} rows, {n_features} features\n")
+    print("| classifier | n_jobs=2 / n_jobs=1, elapsed | weighted fit / plain fit |")
+    print("|---|---|---|")
+    for base in (
+        LogisticRegression(max_iter=1000, C=0.01),
+        HistGradientBoostingClassifier(max_iter=50, random_state=0),
+    ):
+        plain = seconds(lambda base=base: clone(base).fit(X, y), 2)
+        weighted = seconds(lambda base=base: clone(base).fit(X, y, sample_weight=weights), 2)
+        one, two = (
+            elapsed(RankPruningClassifier(base, n_jobs=n, random_state=0).fit, 2, X, y)
+            for n in (1, 2)
+        )
+        print(f"| {type(base).__name__} | {two / one:.2f} | {weighted / plain:.2f} |", flush=True)
+
+
 def main() -> None:
     """Print every table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -217,6 +243,7 @@ def main() -> None:
     print(", ".join(f"{name} {version(name)}" for name in packages))
     compare_kernels()
     grow(asked.rows_on_disk)
+    cost_of_fits()
     if find_label_issues is not None:
         against_clean_learning()
 

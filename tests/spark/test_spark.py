@@ -13,7 +13,11 @@ pytest.importorskip("pyspark")
 
 import pandas as pd
 from pyspark.ml import Pipeline
-from pyspark.ml.classification import FMClassifier, LinearSVC, LogisticRegression
+from pyspark.ml.classification import (
+    LinearSVC,
+    LogisticRegression,
+    MultilayerPerceptronClassifier,
+)
 from pyspark.ml.evaluation import BinaryClassificationEvaluator
 from pyspark.ml.feature import VectorAssembler
 from pyspark.ml.functions import array_to_vector
@@ -81,8 +85,10 @@ SCORES = {
 
 
 class TestPrune:
-    @pytest.mark.parametrize("partitions", [1, 5, 40])
-    @pytest.mark.parametrize("kind", SCORES)
+    @pytest.mark.parametrize(
+        ("kind", "partitions"),
+        [("spread", 1), ("ties", 5), ("ties", 40), ("one bin", 4), ("tiny", 3), ("float32", 7)],
+    )
     def test_as_arrays_in_any_partitions(self, spark, kind, partitions):
         # More partitions than there are rows for: some are empty.
         labels, scores = noisy_rows(30 if partitions == 40 else 4000, seed=1)
@@ -176,25 +182,24 @@ def features(spark, X, labels, folds):
     )
 
 
-def classifier(**asked):
-    return RankPruningClassifier(
-        estimator=LogisticRegression(regParam=0.0, tol=1e-12, maxIter=200, standardization=False),
-        **asked,
-    )
+def classifier(max_iter=200, **asked):
+    base = LogisticRegression(regParam=0.0, tol=1e-12, maxIter=max_iter, standardization=False)
+    return RankPruningClassifier(estimator=base, **asked)
 
 
-@pytest.mark.parametrize("kill", [False, True])
-def test_a_million_rows_as_in_scikit_learn_also_when_a_worker_dies(spark, large, kill):
+def quick(**asked):
+    """A few iterations: each of them is a job."""
+    return classifier(max_iter=4, **asked)
+
+
+def test_a_million_rows_as_in_scikit_learn_although_a_worker_dies(spark, large):
     X, labels, folds = large
     data = features(spark, X, labels, folds).repartition(4).persist()
     data.count()
-    killer = threading.Timer(6.0, kill_an_executor)
-    if kill:
-        killer.start()
+    killer = threading.Timer(3.0, kill_an_executor)
+    killer.start()
     model = classifier(foldCol="fold", idCol="i").fit(data)
-    if kill:
-        killer.join()
-        assert killed, "no executor was found"
+    assert killed, "it was over before an executor could be killed"
     data.unpersist()
     base = ScikitLogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
     splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(3)]
@@ -225,61 +230,63 @@ def kill_an_executor():
 @pytest.fixture(scope="module")
 def small(spark):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((1500, 3))
+    X = rng.standard_normal((900, 3))
     truth = (X[:, 0] > 0.3).astype(int)
     labels = flip_labels(truth, positive_noise_rate=0.25, negative_noise_rate=0.1, random_state=0)
-    data = features(spark, X, labels, np.arange(1500) % 3).withColumn(
+    data = features(spark, X, labels, np.arange(900) % 3).withColumn(
         "group", functions.col("i") % 50
     )
-    return data.cache()
+    return data.repartition(2).cache()
 
 
 class TestClassifier:
     def test_it_finds_what_right_labels_would_have_given(self, small):
-        model = classifier(idCol="i").fit(small)
+        model = quick(idCol="i").fit(small)
         assert model.noise_rates.positive_noise_rate == pytest.approx(0.25, abs=0.12)
-        assert model.n_positive_pruned + model.n_negative_pruned > 100
+        assert model.n_positive_pruned + model.n_negative_pruned > 60
         columns = model.transform(small).columns
         assert {"rawPrediction", "probability", "prediction"} <= set(columns)
         assert not [column for column in columns if column.startswith("__")]
 
     def test_folds_depend_on_neither_partitions_nor_order(self, small):
-        for asked in ({"idCol": "i"}, {"groupCol": "group"}, {}):
-            one = classifier(**asked).fit(small.repartition(1))
-            many = classifier(**asked).fit(small.orderBy(functions.desc("i")).repartition(7))
+        for asked in ({"groupCol": "group", "idCol": "i"}, {}):
+            one = quick(**asked).fit(small.repartition(1))
+            many = quick(**asked).fit(small.orderBy(functions.desc("i")).repartition(3))
             assert many.noise_rates.counts == one.noise_rates.counts
             assert many.n_positive_pruned == one.n_positive_pruned
 
     def test_rows_of_a_group_share_a_fold(self, small):
-        chosen = classifier(groupCol="group")
+        chosen = quick(groupCol="group")
         folds = small.withColumn("f", chosen._folds(small, chosen._estimator()))
         counted = folds.groupBy("group").agg(functions.countDistinct("f").alias("n")).collect()
         assert {row.n for row in counted} == {1}
         assert folds.select("f").distinct().count() == 3
 
     def test_known_rates_win(self, small):
-        both = classifier(idCol="i", positiveNoiseRate=0.25, negativeNoiseRate=0.0).fit(small)
+        both = quick(idCol="i", positiveNoiseRate=0.25, negativeNoiseRate=0.0).fit(small)
         assert both.noise_rates.positive_noise_rate == 0.25
         assert both.n_positive_pruned == 0
-        one = classifier(idCol="i", negativeNoiseRate=0.0).fit(small)
+        one = quick(idCol="i", negativeNoiseRate=0.0).fit(small)
         assert one.noise_rates.negative_noise_rate == 0.0
         assert one.noise_rates.positive_noise_rate > 0.05
 
     def test_weights_go_into_the_fits(self, small):
         weighted = small.withColumn("w", functions.lit(2.0))
         plain, twice = (
-            classifier(idCol="i", **asked).fit(weighted) for asked in ({}, {"weightCol": "w"})
+            quick(idCol="i", **asked).fit(weighted) for asked in ({}, {"weightCol": "w"})
         )
         np.testing.assert_allclose(
             twice.model.coefficients.toArray(), plain.model.coefficients.toArray(), atol=1e-6
         )
 
     def test_a_classifier_without_weights_is_named(self, small):
-        base = FMClassifier(maxIter=3)
+        base = MultilayerPerceptronClassifier(layers=[3, 2], maxIter=30, seed=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UninformativeProbabilitiesWarning)
             warnings.simplefilter("error", SampleWeightIgnoredWarning)
-            with pytest.raises(SampleWeightIgnoredWarning, match="FMClassifier takes no weights"):
+            with pytest.raises(
+                SampleWeightIgnoredWarning, match="MultilayerPerceptronClassifier takes"
+            ):
                 RankPruningClassifier(estimator=base, idCol="i").fit(small)
 
     def test_it_needs_probabilities(self, small):
@@ -288,7 +295,7 @@ class TestClassifier:
                 RankPruningClassifier(estimator=wrong).fit(small)
 
     def test_saved_and_loaded(self, small, tmp_path):
-        chosen = classifier(idCol="i", numFolds=4, negativeNoiseRate=0.05, seed=3)
+        chosen = quick(idCol="i", numFolds=4, negativeNoiseRate=0.05, seed=3)
         chosen.write().overwrite().save(str(tmp_path / "chosen"))
         again = RankPruningClassifier.load(str(tmp_path / "chosen"))
         assert again.uid == chosen.uid
@@ -307,7 +314,7 @@ class TestClassifier:
         ] == expected
 
     def test_copies_do_not_share(self, small):
-        chosen = classifier(idCol="i")
+        chosen = quick(idCol="i")
         inner = chosen.getOrDefault("estimator")
         copied = chosen.copy({inner.regParam: 0.5, chosen.numFolds: 5})
         assert copied.getOrDefault("numFolds") == 5
@@ -318,9 +325,9 @@ class TestClassifier:
         assert model.copy().model is not model.model
 
     def test_in_a_pipeline_and_a_search(self, small):
-        chosen = classifier(idCol="i")
+        chosen = quick(idCol="i")
         inner = chosen.getOrDefault("estimator")
-        grid = ParamGridBuilder().addGrid(inner.regParam, [0.0, 10.0]).build()
+        grid = ParamGridBuilder().addGrid(inner.regParam, [0.0, 0.01]).build()
         search = CrossValidator(
             estimator=Pipeline(stages=[chosen]),
             estimatorParamMaps=grid,
