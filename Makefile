@@ -44,8 +44,10 @@ bench: .venv/.bench  ## speed and memory as ratios, in one process on the same a
 bench-check: .venv/.bench  ## what rankprune check costs beyond reading and fitting; some minutes
 	$(BIN)/python benchmarks/check.py
 
-bench-scale: .venv/.bench  ## many rows: NumPy, compiled, two cores, a billion on disk (5 GB there)
+bench-scale: .venv/.bench .venv-spark/.ready  ## many rows: NumPy, compiled, two cores, a billion on disk (5 GB there)
 	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py
+	tools/install_java
+	.venv-spark/bin/python benchmarks/spark.py
 
 bench-review: .venv/.bench  ## intervals of the audit, by simulation; kills and crowds on the page; many minutes
 	$(BIN)/python benchmarks/audit.py

@@ -322,7 +322,7 @@ class NoiseRateDisplay(_FromEstimator):
             "they do not cover a bias of the model",
             title="Noise rates" if found.reliable else "Noise rates (not reliable)",
         )
-        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
