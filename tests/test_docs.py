@@ -84,3 +84,28 @@ def _table(lines, header):
         for start in starts
         for line in takewhile(lambda line: line.startswith("|"), lines[start:])
     ]
+
+
+def test_the_guide_to_many_rows_runs_as_printed(tmp_path, monkeypatch):
+    import numpy as np
+    import polars as pl
+
+    pytest.importorskip("duckdb")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    truth = rng.random(2000) < 0.4
+    labels = (truth ^ (rng.random(2000) < 0.1)).astype(np.uint8)
+    scores = np.clip(np.where(truth, 0.8, 0.2) + 0.1 * rng.standard_normal(2000), 0, 1)
+    labels.tofile("labels.u1")
+    scores.astype(np.float32).tofile("scores.f4")
+    pl.DataFrame({"s": labels, "g": scores}).write_parquet("scores.parquet")
+    guide = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    snippets = re.findall(r"```python\n(.*?)```", guide, re.S)
+    names = {"parts": [(labels[:900], scores[:900]), (labels[900:], scores[900:])]}
+    for snippet in snippets:
+        if "pyspark" not in snippet:  # Spark has tests of its own
+            exec(snippet, names)
+    assert np.load("mask.npy").sum() > 50
+    assert names["rates"] == rankprune.estimate_noise_rates(
+        labels, scores, method="confident-counts"
+    )
