@@ -111,6 +111,51 @@ class TestSources:
         pl.DataFrame({"s": [0, 1], "g": [0.5, None]}).write_parquet(tmp_path / "t.parquet")
         with pytest.raises(ValueError, match="probabilities must not be missing; row 1"):
             stream.estimate_noise_rates(stream.read_scores(tmp_path / "t.parquet", "s", "g"))
+        pl.DataFrame({"s": [0, None, 1], "g": [0.5, 0.6, 0.7]}).write_parquet(
+            tmp_path / "t.parquet"
+        )
+        source = stream.read_scores(tmp_path / "t.parquet", "s", "g")
+        for asked in ({}, {"pos_label": 1}):
+            for batches in (source, iter(source)):
+                with pytest.raises(ValueError, match="labels must not be missing; row 1"):
+                    stream.estimate_noise_rates(batches, **asked)
+
+    def test_missing_texts_are_no_other_label(self):
+        import pandas as pd
+
+        for missing in (np.array(["a", None], object), pd.array(["a", None], dtype="string")):
+            with pytest.raises(ValueError, match="labels must not be missing; row 1"):
+                stream.estimate_noise_rates([(missing, [0.9, 0.1])], pos_label="a")
+
+    def test_names_with_signs_that_stand_for_others(self, tmp_path):
+        pytest.importorskip("duckdb")
+        import polars as pl
+
+        for name, n_rows in (("s[1].parquet", 3000), ("s1.parquet", 1000), ("s.pq", 2000)):
+            labels, scores = noisy_rows(n_rows)
+            pl.DataFrame({"s": labels, "g": scores}).write_parquet(tmp_path / name)
+            found = stream.estimate_noise_rates(stream.read_scores(tmp_path / name, "s", "g"))
+            assert found.n_positive + found.n_negative == n_rows
+
+    @pytest.mark.parametrize("batch_rows", [0, -1, 1.5, "a"])
+    def test_rows_of_a_batch(self, tmp_path, batch_rows):
+        (tmp_path / "t.parquet").touch()
+        with pytest.raises(ValueError, match="batch_rows must be a whole number"):
+            stream.read_scores(tmp_path / "t.parquet", "s", "g", batch_rows=batch_rows)
+
+    def test_what_is_no_arrow_file_or_lacks_values(self, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+        path = tmp_path / "scores.arrow"
+        path.write_bytes(b"nothing")
+        with pytest.raises(ValueError, match="must be an Arrow file with columns 's' and 'g'"):
+            list(stream.read_scores(path, "s", "g"))
+        table = pa.table({"s": [0, 1], "g": [0.5, None]})
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(ValueError, match="g must not be missing; 1 of 2"):
+            list(stream.read_scores(path, "s", "g"))
+        with pytest.raises(ValueError, match="columns 's' and 'p'"):
+            list(stream.read_scores(path, "s", "p"))
 
     def test_arrow(self, rows, expected, tmp_path):
         pa = pytest.importorskip("pyarrow")
@@ -165,8 +210,39 @@ class TestMasks:
         out = np.zeros(5000, dtype=bool)
         assert pruning.mask(out) is out
         np.testing.assert_array_equal(out, expected[1].mask)
-        with pytest.raises(ValueError, match="one place per row, got 3 for 5000"):
-            pruning.mask(np.zeros(3, dtype=bool))
+        for wrong in (np.zeros(3, dtype=bool), np.zeros(5000), [False] * 5000):
+            with pytest.raises(ValueError, match=r"out must be a boolean array .* for 5000 rows"):
+                pruning.mask(wrong)
+
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    @pytest.mark.parametrize("later", [4000, 5000])
+    def test_other_rows_than_before_are_refused(self, rows, tmp_path, later, n_jobs):
+        left = [4500, 4500]
+
+        def batches():
+            n_rows = left.pop(0) if left else later
+            yield from in_batches(rows[0][:n_rows], rows[1][:n_rows], 1000)
+
+        pruning = stream.prune_labels(batches, n_jobs=n_jobs)
+        for ask in (pruning.mask, lambda: pruning.write_mask(tmp_path / "mask.npy")):
+            with pytest.raises(ValueError, match=f"got 4500 rows before and {later} now"):
+                ask()
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("n_jobs", [2, 4])
+    def test_whoever_makes_batches_may_reuse_memory(self, n_jobs):
+        labels, scores = noisy_rows(40_000)
+
+        def batches():
+            given, values = np.empty(1000, dtype=bool), np.empty(1000)
+            for start in range(0, 40_000, 1000):
+                given[:] = labels[start : start + 1000]
+                values[:] = scores[start : start + 1000]
+                yield given, values
+
+        pruning = stream.prune_labels(batches, n_jobs=n_jobs)
+        rates = estimate_noise_rates(labels, scores, method="confident-counts")
+        assert_same(pruning, (rates, prune_labels(labels, scores, rates)))
 
     def test_more_passes_where_bins_are_full(self, rows, expected, monkeypatch):
         monkeypatch.setattr(_state, "_MAX_COPIED", 3)
@@ -193,6 +269,35 @@ class TestErrors:
 
         with pytest.raises(ValueError, match="got 5000 rows in the first and 4000 later"):
             stream.prune_labels(batches)
+
+    @pytest.mark.parametrize(
+        "wrong", [[[1, 0, 1]], [None], [(1, 2, 3)], ([0, 1, 0], [0.1, 0.9, 0.2])]
+    )
+    def test_what_is_no_pair(self, wrong):
+        with pytest.raises(TypeError, match=r"batches must give pairs \(labels, probabilities\)"):
+            stream.estimate_noise_rates(wrong)
+
+    def test_an_iterator_is_checked_batch_by_batch(self, rows):
+        labels, scores = rows
+        shifted = iter([(labels[:100], scores[:101]), (labels[100:], scores[101:])])
+        with pytest.raises(ValueError, match="got 101 for 100 labels"):
+            stream.estimate_noise_rates(shifted)
+        unread = iter([rows])
+        with pytest.raises(ValueError, match="n_jobs"):
+            stream.estimate_noise_rates(unread, n_jobs=0)
+        assert next(unread) is rows
+
+    def test_the_others_stop_where_one_fails(self):
+        drawn = []
+
+        def batches():
+            for number in range(500):
+                drawn.append(number)
+                yield [0, 1], [0.1, 2.0]
+
+        with pytest.raises(ValueError, match="row 1 holds 2"):
+            stream.estimate_noise_rates(batches, n_jobs=2)
+        assert len(drawn) < 400
 
     @pytest.mark.parametrize("wrong", [7, "scores.parquet", None])
     def test_what_is_no_batches(self, wrong):

@@ -89,7 +89,7 @@ def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> S
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise _broken_gzip(name, error) from error
         if not must_copy and path is not None:
-            _link(path, place)
+            link(path, place)
         return Spooled(place, kind, hashed.hash.hexdigest())
 
 
@@ -148,7 +148,8 @@ def existing(path: Path) -> Path:
     return path
 
 
-def _link(path: Path, place: Path) -> None:
+def link(path: Path, place: Path) -> None:
+    """Give a file another name, by which DuckDB reads it and no other."""
     try:
         place.symlink_to(path.resolve())
     except OSError:  # a file system without links

@@ -13,14 +13,17 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune._files import whole_file
+from rankprune._spooling import link
 from rankprune.core import ConfidentState, Cutoffs, Marker, NoiseRates
+from rankprune.core._inputs import validate_batch, validate_batch_labels
 
 __all__ = ["StreamedPruning", "estimate_noise_rates", "prune_labels", "read_scores"]
 
@@ -30,12 +33,6 @@ Batches = Iterable[Batch] | Callable[[], Iterable[Batch]] | tuple[ArrayLike, Arr
 # Rows of arrays and files that are handled together.
 _BATCH_ROWS = 1 << 20
 _EXACT = "confident-counts"
-
-
-class _Source(Protocol):
-    """Rows that can be gone over any number of times, in the same order."""
-
-    def __iter__(self) -> Iterator[Batch]: ...
 
 
 def estimate_noise_rates(
@@ -52,7 +49,7 @@ def estimate_noise_rates(
         `read_scores` reads Parquet and Arrow files.
     method : str or callable, default="confident-counts"
         The noise estimator, as in `rankprune.estimate_noise_rates`. The paper's is exact; others
-        see scores to within one part in 4,096.
+        see scores to within one part in 4,096, from 2**-32 on.
     pos_label : default=None
         The positive label, where labels are not 0 and 1.
     n_jobs : int, default=1
@@ -77,9 +74,9 @@ def estimate_noise_rates(
     >>> round(rates.positive_noise_rate, 2), rates.negative_noise_rate
     (0.2, 0.0)
     """
+    jobs, state = _whole_number(n_jobs, "n_jobs"), ConfidentState(method, prunes=False)
     with _opened(batches, pos_label) as source:
-        state = ConfidentState(method, prunes=False)
-        return _gone_over(source, state, _check_jobs(n_jobs)).rates()
+        return _gone_over(source, state, jobs).rates()
 
 
 @dataclass(frozen=True)
@@ -110,34 +107,49 @@ class StreamedPruning:
 
     def masks(self) -> Iterator[NDArray[np.bool_]]:
         """Yield the mask of one batch after the other, True for rows to drop."""
-        marker = Marker(self._cutoffs)
+        marker, n_rows = Marker(self._cutoffs), 0
         for labels, probabilities in _Mapped(self._batches, self._pos_label):
-            yield marker.mark_batch(labels, probabilities)
+            mask = marker.mark_batch(labels, probabilities)
+            n_rows += len(mask)
+            yield mask
+        self._refuse_other_rows(n_rows)
+
+    def _refuse_other_rows(self, n_rows: int) -> None:
+        if n_rows != self.n_rows:
+            raise ValueError(
+                f"batches must give the same rows when they are marked, got {self.n_rows} rows "
+                f"before and {n_rows} now. Pass a list, or a function that starts anew."
+            )
 
     def mask(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Return the mask of all rows, one byte each, in an array or a memory map of one's own."""
         mask = np.empty(self.n_rows, dtype=bool) if out is None else out
-        if len(mask) != self.n_rows:
+        shape, kind = getattr(mask, "shape", None), getattr(mask, "dtype", None)
+        if shape != (self.n_rows,) or kind != np.dtype(bool) or not mask.flags.writeable:
             raise ValueError(
-                f"out must have one place per row, got {len(mask)} for {self.n_rows} rows. Pass "
+                f"out must be a boolean array of one place per row that can be written, got "
+                f"shape {shape} of {kind} for {self.n_rows} rows. Pass "
                 "np.empty(pruning.n_rows, dtype=bool)."
             )
-        marker = Marker(self._cutoffs)
+        marker, source = Marker(self._cutoffs), _Mapped(self._batches, self._pos_label)
+        n_rows = 0
         # Rows that tie at a cut-off go in their order, so one thread marks them.
         with _pool(1 if marker.is_ordered else self._n_jobs) as run:
 
             def mark(task: tuple[int, Batch]) -> None:
                 place, (labels, probabilities) = task
                 end = place + len(np.asanyarray(labels))
-                marker.mark_batch(labels, probabilities, mask[place:end])
+                if end <= self.n_rows:  # more rows than before are refused below
+                    marker.mark_batch(labels, probabilities, mask[place:end])
 
             def tasks() -> Iterator[tuple[int, Batch]]:
-                place = 0
-                for batch in _Mapped(self._batches, self._pos_label):
+                nonlocal n_rows
+                for batch in source.held(self._n_jobs):
+                    place, n_rows = n_rows, n_rows + len(np.asanyarray(batch[0]))
                     yield place, batch
-                    place += len(np.asanyarray(batch[0]))
 
             run(mark, tasks())
+        self._refuse_other_rows(n_rows)
         return mask
 
     def write_mask(self, path: str | os.PathLike[str]) -> Path:
@@ -193,7 +205,7 @@ def prune_labels(
             "batches must be something that can be gone over again to mark its rows, got an "
             f"iterator ({type(batches).__name__}). Pass a list, or a function that returns it."
         )
-    jobs = _check_jobs(n_jobs)
+    jobs = _whole_number(n_jobs, "n_jobs")
     with _opened(batches, pos_label) as source:
         state = _gone_over(source, ConfidentState(method, noise_rates=noise_rates), jobs)
     cutoffs = state.cutoffs()
@@ -232,7 +244,7 @@ def read_scores(
         raise FileNotFoundError(f"{place} does not exist. Check the path.")
     if place.suffix.lower() in (".arrow", ".feather", ".ipc"):
         return _Arrow(place, label, probability)
-    return _Parquet(place, label, probability, batch_rows)
+    return _Parquet(place, label, probability, _whole_number(batch_rows, "batch_rows"))
 
 
 @dataclass(frozen=True)
@@ -249,13 +261,21 @@ class _Parquet:
             raise ImportError(
                 "Parquet files need DuckDB, which is not installed. Install rankprune[cli]."
             ) from error
-        source, label, probability = (
-            "'" + str(self.path).replace("'", "''") + "'",
-            *('"' + name.replace('"', '""') + '"' for name in (self.label, self.probability)),
+        label, probability = (
+            '"' + name.replace('"', '""') + '"' for name in (self.label, self.probability)
         )
-        with duckdb.connect() as connection:
+        with (
+            tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
+            duckdb.connect() as connection,
+        ):
+            # By a name without signs that stand for others, lest other files be read.
+            place = Path(folder) / "scores.parquet"
+            link(self.path, place)
+            source = "'" + str(place).replace("'", "''") + "'"
             try:
-                counted = connection.execute(f"SELECT count(*) FROM {source}").fetchall()
+                counted = connection.execute(
+                    f"SELECT count(*) FROM read_parquet({source})"
+                ).fetchall()
                 for start in range(0, counted[0][0], self.batch_rows):
                     found = connection.execute(
                         f"SELECT {label} AS s, {probability} AS g FROM read_parquet({source}, "
@@ -284,13 +304,30 @@ class _Arrow:
             raise ImportError(
                 "Arrow files need pyarrow, which is not installed. Install pyarrow."
             ) from error
-        with pa.memory_map(str(self.path)) as memory, pa.ipc.open_file(memory) as file:
-            for index in range(file.num_record_batches):
-                batch = file.get_batch(index)
-                yield tuple(
-                    batch.column(name).to_numpy(zero_copy_only=False)
-                    for name in (self.label, self.probability)
-                )
+        try:
+            with pa.memory_map(str(self.path)) as memory, pa.ipc.open_file(memory) as file:
+                for index in range(file.num_record_batches):
+                    batch = file.get_batch(index)
+                    labels, scores = (
+                        _arrow_values(batch.column(name), name)
+                        for name in (self.label, self.probability)
+                    )
+                    yield labels, scores
+        except (KeyError, pa.ArrowInvalid) as error:
+            raise ValueError(
+                f"{self.path} must be an Arrow file with columns {self.label!r} and "
+                f"{self.probability!r}: {error}. Check the file and the names."
+            ) from error
+
+
+def _arrow_values(column: Any, name: str) -> NDArray[Any]:
+    if column.null_count:
+        raise ValueError(
+            f"{name} must not be missing; {column.null_count} of {len(column)} rows of a batch "
+            "are. Leave these rows out, or fill them."
+        )
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return values
 
 
 @dataclass(frozen=True)
@@ -315,11 +352,12 @@ class _Mapped:
 
     def __iter__(self) -> Iterator[Batch]:
         other: Any = None
-        for labels, probabilities in self._batches():
+        for batch in self._batches():
+            labels, probabilities = _pair(batch)
             if self.pos_label is None:
                 yield labels, probabilities
                 continue
-            values = np.asarray(labels)
+            values = validate_batch_labels(labels)
             is_positive = np.asarray(values == self.pos_label, dtype=bool)
             rest = values[~is_positive]
             if len(rest):
@@ -331,6 +369,16 @@ class _Mapped:
                         f"{third!r}. Only binary labels are supported: pass labels == value."
                     )
             yield is_positive, probabilities
+
+    def held(self, n_jobs: int) -> Iterator[Batch]:
+        """Yield the batches so that each stays as it is while others are drawn."""
+        is_kept = isinstance(self.batches, list | tuple | _Parquet | _Arrow)
+        for labels, probabilities in self:
+            if n_jobs == 1 or is_kept:
+                yield labels, probabilities
+            else:
+                # Whoever makes batches one by one may use the same memory for all of them.
+                yield np.array(labels), np.array(probabilities)
 
     def _batches(self) -> Iterable[Batch]:
         if callable(self.batches):
@@ -359,7 +407,7 @@ class _Mapped:
 
 
 @contextmanager
-def _opened(batches: Any, pos_label: Any) -> Iterator[_Source]:
+def _opened(batches: Any, pos_label: Any) -> Iterator[_Mapped]:
     """Yield the rows as something that can be gone over several times."""
     if not isinstance(batches, Iterator):
         yield _Mapped(batches, pos_label)
@@ -368,31 +416,36 @@ def _opened(batches: Any, pos_label: Any) -> Iterator[_Source]:
         yield _spooled(_Mapped(batches, pos_label), Path(folder))
 
 
-def _spooled(source: _Source, folder: Path) -> _Source:
+def _spooled(source: _Mapped, folder: Path) -> _Mapped:
     """Copy the rows of an iterator, which can be gone over once, to a file."""
     places, n_rows = (folder / "labels", folder / "probabilities"), 0
     with places[0].open("wb") as labels, places[1].open("wb") as probabilities:
-        for given, scores in source:
-            values = np.asarray(given)
+        for batch in source:
+            is_positive, values = validate_batch(*batch)
             n_rows += len(values)
-            labels.write(np.ascontiguousarray(values, dtype=np.float64).tobytes())
-            probabilities.write(np.ascontiguousarray(scores, dtype=np.float64).tobytes())
+            labels.write(is_positive.tobytes())
+            probabilities.write(values.astype(np.float64, copy=False).tobytes())
     if not n_rows:
-        return _Arrays(np.zeros(0), np.zeros(0))
-    return _Arrays(*(np.memmap(place, dtype=np.float64, mode="r") for place in places))
+        return _Mapped([], None)
+    return _Mapped(
+        (
+            np.memmap(places[0], dtype=bool, mode="r"),
+            np.memmap(places[1], dtype=np.float64, mode="r"),
+        ),
+        None,
+    )
 
 
-def _gone_over(source: _Source, state: ConfidentState, n_jobs: int) -> ConfidentState:
+def _gone_over(source: _Mapped, state: ConfidentState, n_jobs: int) -> ConfidentState:
     """Return the state after as many passes as it needs."""
     while not state.is_done:
         state = _one_pass(source, state, n_jobs).after_pass()
     return state
 
 
-def _one_pass(source: _Source, state: ConfidentState, n_jobs: int) -> ConfidentState:
+def _one_pass(source: _Mapped, state: ConfidentState, n_jobs: int) -> ConfidentState:
     states: list[ConfidentState] = []
     own = threading.local()
-    n_rows = 0
 
     def update(batch: Batch) -> None:
         if not hasattr(own, "state"):
@@ -400,19 +453,8 @@ def _one_pass(source: _Source, state: ConfidentState, n_jobs: int) -> ConfidentS
             states.append(own.state)
         own.state.update(*batch)
 
-    def batches() -> Iterator[Batch]:
-        nonlocal n_rows
-        for batch in source:
-            n_rows += len(np.asanyarray(batch[0]))
-            yield batch
-
     with _pool(n_jobs) as run:
-        run(update, batches())
-    if state.n_pass > 1 and n_rows != state.n_rows:
-        raise ValueError(
-            f"batches must give the same rows in every pass, got {state.n_rows} rows in the first "
-            f"and {n_rows} later. Pass a list, or a function that starts anew."
-        )
+        run(update, source.held(n_jobs))
     merged = state.empty()
     for one in states:
         merged = merged.merge(one)
@@ -434,16 +476,20 @@ def _pool(n_jobs: int) -> Iterator[Callable[[Callable[[Any], None], Iterator[Any
         yield in_turn
         return
     with ThreadPoolExecutor(n_jobs) as pool:
-        lock = threading.Lock()
+        lock, failed = threading.Lock(), threading.Event()
 
         def side_by_side(call: Callable[[Any], None], things: Iterator[Any]) -> None:
             def work() -> None:
-                while True:
-                    with lock:
-                        thing = next(things, None)
-                    if thing is None:
-                        return
-                    call(thing)
+                try:
+                    while not failed.is_set():
+                        with lock:
+                            thing = next(things, None)
+                        if thing is None:
+                            return
+                        call(thing)
+                except BaseException:
+                    failed.set()  # the others stop, too
+                    raise
 
             for done in [pool.submit(work) for _ in range(n_jobs)]:
                 done.result()
@@ -451,9 +497,18 @@ def _pool(n_jobs: int) -> Iterator[Callable[[Callable[[Any], None], Iterator[Any
         yield side_by_side
 
 
-def _check_jobs(n_jobs: Any) -> int:
-    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
-        raise ValueError(
-            f"n_jobs must be a whole number of at least 1, got {n_jobs!r}. Pass e.g. 2."
+def _pair(batch: Any) -> Batch:
+    if not isinstance(batch, tuple | list) or len(batch) != 2:
+        raise TypeError(
+            "batches must give pairs (labels, probabilities), got "
+            f"{type(batch).__name__}. For two arrays, pass a tuple of NumPy arrays."
         )
-    return n_jobs
+    return batch[0], batch[1]
+
+
+def _whole_number(value: Any, name: str) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{name} must be a whole number of at least 1, got {value!r}. Pass e.g. 2."
+        )
+    return int(value)

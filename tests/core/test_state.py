@@ -129,6 +129,14 @@ class TestSameAsArrays:
         assert found.negative_noise_rate == pytest.approx(expected.negative_noise_rate, abs=2e-3)
 
     @pytest.mark.parametrize("method", ["tight", "curve"])
+    def test_small_scores_are_told_apart(self, method):
+        labels, scores = noisy_rows(20_000)
+        found = gone_over([(labels, scores * 1e-6)], method=method).rates()
+        expected = estimate_noise_rates(labels, scores * 1e-6, method=method)
+        assert found.reliable
+        assert found.positive_noise_rate == pytest.approx(expected.positive_noise_rate, abs=2e-3)
+
+    @pytest.mark.parametrize("method", ["tight", "curve"])
     def test_scores_on_the_grid_lose_nothing(self, method):
         labels, scores = noisy_rows(5000)
         scores = np.round(scores * 200) / 200
@@ -172,6 +180,26 @@ class TestPasses:
         with pytest.warns(UninformativeProbabilitiesWarning):
             turned = gone_over([(labels, 1 - scores)])
         assert not turned.rates().reliable
+
+    @pytest.mark.parametrize("outliers", [False, True])
+    def test_a_crowd_among_others_is_looked_at_until_it_is_clear(self, monkeypatch, outliers):
+        monkeypatch.setattr(_state, "_MAX_COPIED", 100)
+        labels, scores = noisy_rows(2000)
+        scores = 0.5 + scores * 1e-13
+        if outliers:
+            scores[:4], labels[:4] = [0.01, 0.99, 0.01, 0.99], [False, False, True, True]
+        state = gone_over(cut(labels, scores, [400]), merged=True)
+        expected = estimate_noise_rates(labels, scores, method="confident-counts")
+        assert state.rates() == expected
+        assert expected.reliable
+
+    def test_scores_of_one_value_are_not_looked_at_for_ever(self, monkeypatch):
+        monkeypatch.setattr(_state, "_MAX_COPIED", 10)
+        labels = np.tile([True, False], 500)
+        scores = np.where(np.arange(1000) < 990, 0.5, 0.5 + 1e-15)
+        with pytest.warns(UninformativeProbabilitiesWarning):
+            state = gone_over([(labels, scores)])
+        assert not state.rates().reliable
 
     def test_the_closer_look_is_the_exact_auc(self):
         labels, scores = noisy_rows(500)
@@ -236,10 +264,49 @@ class TestErrors:
         with pytest.raises(ValueError, match="until is_done"):
             state.cutoffs()
 
+    def test_every_pass_sees_the_same_rows(self):
+        labels, scores = noisy_rows(100)
+        state = ConfidentState().update(labels, scores).after_pass()
+        with pytest.raises(ValueError, match="got 100 rows in the first and 0 later"):
+            state.after_pass()
+        state.update(labels, scores).update(labels, scores)
+        with pytest.raises(ValueError, match="got 100 rows in the first and 200 later"):
+            state.after_pass()
+
+    def test_a_state_that_is_done_takes_no_rows(self):
+        labels, scores = noisy_rows(500)
+        with pytest.raises(ValueError, match="done, and takes no more rows"):
+            gone_over([(labels, scores)]).update(labels, scores)
+
+    def test_a_batch_that_is_refused_leaves_nothing_behind(self):
+        labels, scores = noisy_rows(100_000)
+        bad = scores.copy()
+        bad[-1] = np.nan
+        state = ConfidentState()
+        with pytest.raises(ValueError, match="row 99999 holds nan"):
+            state.update(labels, bad)
+        assert state.n_rows == 0
+        state = state.update(labels, scores).after_pass().update(labels, scores).after_pass()
+        assert state.rates() == estimate_noise_rates(labels, scores, method="confident-counts")
+
+    def test_missing_labels_are_called_missing(self):
+        for missing in ([0, 1, np.nan], [0, 1, None], np.ma.array([0, 1, 1], mask=[0, 0, 1])):
+            with pytest.raises(ValueError, match="labels must not be missing; row 2"):
+                ConfidentState().update(missing, [0.1, 0.2, 0.3])
+
+    def test_what_is_sent_back_is_small_and_merges(self):
+        labels, scores = noisy_rows(5000)
+        state = ConfidentState().update(labels, 0.5 + scores * 1e-6).after_pass()
+        sent = pickle.dumps(state.empty().update(labels, 0.5 + scores * 1e-6).forget())
+        merged = state.merge(pickle.loads(sent)).after_pass()
+        assert merged.rates().reliable
+        first = ConfidentState().update(labels, scores)
+        assert first.forget().merge(ConfidentState()).after_pass().n_rows == 5000
+
     def test_states_of_two_passes_do_not_merge(self):
         labels, scores = noisy_rows(100)
         state = ConfidentState().update(labels, scores)
-        with pytest.raises(ValueError, match="same pass to merge, got 1 and 2"):
+        with pytest.raises(ValueError, match=r"same pass and method to merge, got 1 .* and 2"):
             state.merge(state.after_pass())
 
 
@@ -288,6 +355,27 @@ class TestKernels:
         assert kernel_for(1 << 20) is loops
         monkeypatch.setattr(_kernel._Seen, "n_rows", 10**8)
         assert kernel_for(1 << 20) is compiled
+
+    def test_other_byte_orders_and_strides_are_read_alike(self):
+        labels, scores = noisy_rows(40_000)
+        expected = gone_over([(labels, scores)]).rates()
+        strided = np.repeat(scores, 2)[::2]
+        for values in (scores.astype(">f8"), strided, scores.astype(object)):
+            assert gone_over([(labels, values)]).rates() == expected
+            found = estimate_noise_rates(labels, values, method="confident-counts")
+            assert found == expected
+
+    def test_where_nothing_can_be_kept_it_is_compiled_anew(self, monkeypatch):
+        pytest.importorskip("numba")
+        from rankprune.core import _compiled as compiled
+
+        def njit(**options):
+            if options.get("cache"):
+                raise RuntimeError("no locator available")
+            return lambda function: function
+
+        monkeypatch.setattr(compiled.numba, "njit", njit)
+        assert compiled._jit(len) is len
 
     def test_without_numba_numpy_does_it(self, monkeypatch):
         import sys

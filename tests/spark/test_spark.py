@@ -289,6 +289,11 @@ class TestClassifier:
             ):
                 RankPruningClassifier(estimator=base, idCol="i").fit(small)
 
+    def test_folds_of_ones_own_cover_all_rows(self, small):
+        for wrong in (functions.lit(3), functions.lit(None).cast("int")):
+            with pytest.raises(ValueError, match="foldCol must hold whole numbers from 0 to 2"):
+                quick(foldCol="fold").fit(small.withColumn("fold", wrong))
+
     def test_it_needs_probabilities(self, small):
         for wrong in (None, LinearSVC()):
             with pytest.raises(ValueError, match="estimator must be a classifier that gives"):

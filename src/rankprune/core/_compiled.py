@@ -31,7 +31,13 @@ _ONE = bits_of(1.0)
 # Rows looked at together before one of them is copied.
 _GROUP = 32
 
-_jit = numba.njit(nogil=True, cache=True)
+
+def _jit(function: Any) -> Any:
+    """Return a function to be compiled on its first call, and kept where there is a place."""
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither the package's folder nor one of the user's can be written
+        return numba.njit(nogil=True)(function)
 
 
 @intrinsic

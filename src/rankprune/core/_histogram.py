@@ -15,6 +15,8 @@ from rankprune.core._kernel import Kernel, kernel_for
 _LOWEST = int(np.float64(2.0**-16).view(np.int64))
 _HIGHEST = int(np.float64(1).view(np.int64))
 COARSE, FINE = 12, 16
+# For estimators that see nothing but bins: 4,096 to each power of two, from 2**-32 on.
+_DEEP, _DEEP_BITS = int(np.float64(2.0**-32).view(np.int64)), 17
 
 
 class ScoreHistogram:
@@ -44,6 +46,11 @@ class ScoreHistogram:
         self._first = lowest >> self._shift
         n_bins = (highest >> self._shift) - self._first + 1
         self.counts = np.zeros((2, n_bins), dtype=np.int64)
+
+    @classmethod
+    def deep(cls) -> ScoreHistogram:
+        """Return an empty histogram of many bins."""
+        return cls(_DEEP, precision=_DEEP_BITS)
 
     @classmethod
     def spanning(cls, probabilities: FloatArray) -> ScoreHistogram:

@@ -85,6 +85,7 @@ def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArr
                 "single column."
             )
     _refuse_other_length(numbers, len(given), "probabilities")
+    _refuse_missing_labels(given, "labels")
     is_positive = given
     if not given.size:
         is_positive = np.zeros(0, dtype=bool)
@@ -97,6 +98,14 @@ def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArr
         if not (is_positive | np.asarray(given == 0, dtype=bool)).all():
             _refuse_other_labels(given)
     return is_positive, _real_numbers(numbers, "probabilities", "Pass predict_proba(X)[:, 1].")
+
+
+def validate_batch_labels(labels: ArrayLike) -> NDArray[Any]:
+    """Return the labels of a batch, whatever they are, of which none is missing."""
+    values = as_array(labels, "labels")
+    values = values.astype(object) if values.dtype.kind in "OT" else values
+    _refuse_missing_labels(values, "labels")
+    return values
 
 
 def _refuse_other_labels(given: NDArray[Any]) -> None:
@@ -344,7 +353,8 @@ def _one_dimensional(values: NDArray[Any], name: str, content: str) -> NDArray[A
 
 def _real_numbers(values: NDArray[Any], name: str, advice: str) -> FloatArray:
     if values.dtype.kind == "f" and values.dtype.itemsize in (4, 8):
-        return values
+        # Bytes in the order of another machine would be misread where bits are looked at.
+        return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
     if values.dtype.kind in "biufO":
         try:
             return values.astype(np.float64)

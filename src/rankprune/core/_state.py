@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankprune.core._confident_counts import ClassSums, rates_from_counts
 from rankprune.core._exact_sums import bits_of, in_units, value_of
 from rankprune.core._groups import group_scores
-from rankprune.core._histogram import COARSE, FINE, ScoreHistogram
+from rankprune.core._histogram import FINE, ScoreHistogram
 from rankprune.core._informative import auc_bounds, needed_auc
 from rankprune.core._inputs import (
     BoolArray,
@@ -45,6 +45,8 @@ from rankprune.core._selection import Ranked, RankSearch, settled
 EXACT = "confident-counts"
 # Values that a state may hold besides its counts: 8 MiB.
 _MAX_COPIED = 1 << 20
+# Closer looks at whether scores say anything; what is open then counts half.
+_MAX_LOOKS = 8
 
 
 class ConfidentState:
@@ -57,7 +59,7 @@ class ConfidentState:
     ----------
     method : str or callable, default="confident-counts"
         The noise estimator. The paper's is exact: its rates are those of `estimate_noise_rates` on
-        all rows at once. Others see scores to within one part in 4,096.
+        all rows at once. Others see scores to within one part in 4,096, from 2**-32 on.
     noise_rates : NoiseRates, default=None
         Known rates: nothing is estimated.
     prunes : bool, default=True
@@ -98,8 +100,9 @@ class ConfidentState:
         self._method, self._given, self._prunes = method, noise_rates, prunes
         self._sums = ClassSums()
         self._extremes = (1.0, 0.0)
+        self._n_seen = 0
         is_binned = noise_rates is None and method != EXACT
-        self._histogram = ScoreHistogram(precision=FINE if is_binned else COARSE)
+        self._histogram = ScoreHistogram.deep() if is_binned else ScoreHistogram()
         self._thresholds: tuple[float, float] | None = None
         self._rates: NoiseRates | None = None
         self._to_prune = (0, 0)
@@ -126,17 +129,27 @@ class ConfidentState:
 
     def update(self, labels: ArrayLike, probabilities: ArrayLike) -> ConfidentState:
         """Add a batch of rows, labels 0 and 1, to the pass, and return the state itself."""
+        if self.is_done:
+            raise ValueError(
+                "The state is done, and takes no more rows. Start another with ConfidentState()."
+            )
         is_positive, values = validate_batch(labels, probabilities)
-        kernel = kernel_for(len(is_positive))
+        kernel, before = kernel_for(len(is_positive)), self._sums
+        counts = self._histogram.counts[:, : None if self.n_pass == 1 else 0].copy()
+        extremes = self._extremes
         for rows in blocks(len(is_positive)):
             block = kernel.prepared(values[rows])
             if self.n_pass == 1:
                 smallest, largest = kernel.extremes(block)
                 # Written so that NaN, which compares false, is caught too.
                 if not (smallest >= 0 and largest <= 1):
+                    # A batch that is refused leaves nothing behind.
+                    self._sums, self._extremes = before, extremes
+                    np.copyto(self._histogram.counts, counts)
                     refuse_improbable(values, "probabilities")
                 self._see(smallest, largest)
             self._add_block(kernel, is_positive[rows], block)
+        self._n_seen += len(is_positive)
         return self
 
     def _add_block(self, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> None:
@@ -169,12 +182,14 @@ class ConfidentState:
 
     def merge(self, other: ConfidentState) -> ConfidentState:
         """Return the state of the rows of both, which must be of the same pass."""
-        if self.n_pass != other.n_pass:
+        if self.n_pass != other.n_pass or self._method != other._method:
             raise ValueError(
-                f"states must be of the same pass to merge, got {self.n_pass} and {other.n_pass}. "
-                "Merge all of a pass before after_pass, and start the next from empty() copies."
+                f"states must be of the same pass and method to merge, got {self.n_pass} "
+                f"({self._method!r}) and {other.n_pass} ({other._method!r}). Merge all of a pass "
+                "before after_pass, and start the next from empty() copies."
             )
         merged = self.empty()
+        merged._n_seen = self._n_seen + other._n_seen
         if self.n_pass == 1:
             merged._sums = self._sums.merge(other._sums)
             merged._histogram = self._histogram.merge(other._histogram)
@@ -192,7 +207,13 @@ class ConfidentState:
         """Return the state for the next pass, once all rows were seen in this one."""
         following = self.empty()
         following.n_pass += 1
-        following._counts = following._doubt = None
+        if self.n_pass > 1:
+            self._refuse_other_rows()
+        if self._doubt is not None:
+            following._doubt = self._doubt.closer(needed_auc(*self._sizes))
+            if following._doubt is not None:
+                return following  # the same pass again, with a closer look at what is open
+        following._counts = None
         following._searches = {}
         if self.n_pass == 1:
             self._refuse_one_label()
@@ -265,6 +286,21 @@ class ConfidentState:
                     f"labels must hold two classes, but none of {self.n_rows} rows is {name}. "
                     "Pass rows of both classes, or name the positive label with pos_label."
                 )
+
+    def _refuse_other_rows(self) -> None:
+        if self._n_seen != self.n_rows:
+            raise ValueError(
+                f"Every pass must see the same rows, got {self.n_rows} rows in the first and "
+                f"{self._n_seen} later. Feed all of them again, or start anew."
+            )
+
+    def forget(self) -> ConfidentState:
+        """Return the state without what earlier passes left, for sending it back to merge."""
+        if self.n_pass > 1:
+            self._histogram = ScoreHistogram(0, 1)
+            if self._doubt is not None:
+                self._doubt.forget()
+        return self
 
     def _binned(self) -> Inputs:
         """Return one row for each label and bin, weighted by the rows in it."""
@@ -356,34 +392,46 @@ def _share_limits(wrong: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[f
 class _Doubt:
     """A closer look at bins that hold both labels, where they decide whether scores say anything.
 
-    Up to a million rows are looked at one by one, more in bins of a finer histogram.
+    Up to a million rows are looked at one by one, more in bins of a finer histogram; the bin of
+    those that leaves most open is looked at next, until it is clear or too little to matter.
     """
 
     def __init__(
-        self, whole: ScoreHistogram, bins: tuple[int, int], extremes: tuple[float, float]
+        self,
+        below: NDArray[np.int64],
+        above: NDArray[np.int64],
+        bounds: tuple[int, int],
+        n_inside: int,
+        n_looks: int = 1,
     ) -> None:
-        self._whole, self._bins, self._extremes = whole, bins, extremes
-        self._low = max(whole.bin_range(bins[0])[0], bits_of(extremes[0]))
-        self._high = min(whole.bin_range(bins[1])[1], bits_of(extremes[1]) + 1)
-        n_inside = int(whole.counts[:, bins[0] : bins[1] + 1].sum())
+        self._below, self._above, self._bounds = below, above, bounds
+        self._n_inside, self._n_looks = n_inside, n_looks
         self._copied: dict[bool, list[NDArray[np.float64]]] = {True: [], False: []}
-        self._finer = (
-            None if n_inside <= _MAX_COPIED else ScoreHistogram(self._low, self._high - 1, FINE)
-        )
+        low, high = bounds
+        self._finer = None if n_inside <= _MAX_COPIED else ScoreHistogram(low, high - 1, FINE)
 
     @classmethod
     def in_histogram(cls, histogram: ScoreHistogram, extremes: tuple[float, float]) -> _Doubt:
+        """Return the look at all bins that hold both labels, and what lies between them."""
         mixed = np.flatnonzero(histogram.counts.all(axis=0))
-        return cls(histogram, (int(mixed[0]), int(mixed[-1])), extremes)
+        bounds = (bits_of(extremes[0]), bits_of(extremes[1]) + 1)
+        first, last = int(mixed[0]), int(mixed[-1])
+        low = max(histogram.bin_range(first)[0], bounds[0])
+        high = min(histogram.bin_range(last)[1], bounds[1])
+        counts = histogram.counts
+        n_inside = int(counts[:, first : last + 1].sum())
+        return cls(counts[:, :first], counts[:, last + 1 :], (low, high), n_inside)
 
     def empty(self) -> _Doubt:
-        return _Doubt(self._whole, self._bins, self._extremes)
+        return _Doubt(self._below, self._above, self._bounds, self._n_inside, self._n_looks)
+
+    def forget(self) -> None:
+        self._below = self._above = self._below[:, :0]
 
     def add_block(self, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> None:
+        low, high = (value_of(bits) for bits in self._bounds)
         for label in (True, False):
-            found = kernel.values_between(
-                is_positive, values, label, value_of(self._low), value_of(self._high)
-            )
+            found = kernel.values_between(is_positive, values, label, low, high)
             if self._finer is None:
                 self._copied[label].append(found)
             else:
@@ -399,16 +447,33 @@ class _Doubt:
 
     def bounds(self) -> tuple[float, float]:
         """Return the AUC if what still ties counted against it, and for it."""
-        if self._finer is None:
+        return auc_bounds(*self._counts())
+
+    def closer(self, needed: float) -> _Doubt | None:
+        """Return the look at the bin that leaves most open, None where it would change nothing."""
+        least, most = self.bounds()
+        finer = self._finer
+        if finer is None or not least <= needed < most or self._n_looks == _MAX_LOOKS:
+            return None
+        worst = int(np.argmax(finer.counts[0] * finer.counts[1].astype(np.float64)))
+        low, high = finer.bin_range(worst)
+        low, high = max(low, self._bounds[0]), min(high, self._bounds[1])
+        if high - low <= 1:
+            return None
+        counts, place = self._counts(), self._below.shape[1] + worst
+        n_inside = int(finer.counts[:, worst].sum())
+        return _Doubt(
+            counts[:, :place], counts[:, place + 1 :], (low, high), n_inside, self._n_looks + 1
+        )
+
+    def _counts(self) -> NDArray[np.int64]:
+        """Return the rows of each label in the order of their scores, as far as it is known."""
+        if self._finer is not None:
+            inside = self._finer.counts
+        else:
             values = {label: np.concatenate(found) for label, found in self._copied.items()}
             is_positive = np.repeat([True, False], [len(values[True]), len(values[False])])
             scores = np.concatenate([values[True], values[False]])
             groups = group_scores(is_positive, scores, np.ones(len(scores)))
             inside = np.stack([groups.negatives, groups.positives]).astype(np.int64)
-        else:
-            inside = self._finer.counts
-        first, last = self._bins
-        counts = np.concatenate(
-            [self._whole.counts[:, :first], inside, self._whole.counts[:, last + 1 :]], axis=1
-        )
-        return auc_bounds(*counts)
+        return np.concatenate([self._below, inside, self._above], axis=1)

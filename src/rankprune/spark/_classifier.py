@@ -119,6 +119,9 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         estimator = self._estimator()
         label = estimator.getOrDefault("labelCol")
         weight = self._value(self.weightCol)
+        self._refuse_other_folds(dataset)
+        if not estimator.hasParam("weightCol"):
+            _warn_unweighted(estimator)
         rows = dataset.withColumn(_FOLD, self._folds(dataset, estimator))
         scored = self._scored(rows, estimator, weight).persist()
         try:
@@ -160,6 +163,22 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         number = functions.xxhash64(hashed, seed)
         return functions.pmod(number, functions.lit(self.getOrDefault(self.numFolds))).cast("int")
 
+    def _refuse_other_folds(self, dataset: Any) -> None:
+        """Raise an error where the folds that were named leave rows without a score."""
+        chosen, n_folds = self._value(self.foldCol), self.getOrDefault(self.numFolds)
+        if chosen is None:
+            return
+        fold = functions.col(chosen).cast("int")
+        others = dataset.filter(
+            ~functions.coalesce(fold.between(0, n_folds - 1), functions.lit(False))
+        )
+        count = others.count()
+        if count:
+            raise ValueError(
+                f"foldCol must hold whole numbers from 0 to {n_folds - 1}, but {count} rows of "
+                f"{chosen!r} do not. Fill them in, or set numFolds."
+            )
+
     def _scored(self, rows: Any, estimator: Any, weight: str | None) -> Any:
         """Return all rows with the probability by the model of the other folds."""
         from pyspark.ml.functions import vector_to_array
@@ -178,16 +197,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         """Return the estimator fitted with the weights of rows, times their correction."""
         columns = [] if weight is None else [functions.col(weight)]
         columns += [] if correction is None else [correction]
-        if not columns:
-            return estimator.fit(rows)
-        if not estimator.hasParam("weightCol"):
-            warnings.warn(
-                f"{type(estimator).__name__} takes no weights, so it was fitted without the "
-                "correction that restores the balance of the classes. Use a classifier with "
-                "weightCol.",
-                SampleWeightIgnoredWarning,
-                stacklevel=2,
-            )
+        if not columns or not estimator.hasParam("weightCol"):
             return estimator.fit(rows)
         rows = rows.withColumn(_WEIGHT, reduce(lambda one, other: one * other, columns))
         return estimator.copy({estimator.getParam("weightCol"): _WEIGHT}).fit(rows)
@@ -295,6 +305,15 @@ class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWr
         if rates["counts"] is not None:
             rates["counts"] = ConfidentCounts(**rates["counts"])
         return cls(parts["model"], NoiseRates(**rates), **extra)
+
+
+def _warn_unweighted(estimator: Any) -> None:
+    warnings.warn(
+        f"{type(estimator).__name__} takes no weights, so it is fitted without the correction that "
+        "restores the balance of the classes. Use a classifier with weightCol.",
+        SampleWeightIgnoredWarning,
+        stacklevel=3,
+    )
 
 
 def _correction(label: str, rates: NoiseRates) -> Any:

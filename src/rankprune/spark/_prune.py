@@ -119,7 +119,7 @@ def _one_pass(rows: Any, state: ConfidentState) -> ConfidentState:
         except ValueError as error:
             problem = str(error)
         yield pa.RecordBatch.from_pydict(
-            {"state": pa.array([pickle.dumps(found)], pa.binary()), "problem": [problem]},
+            {"state": pa.array([pickle.dumps(found.forget())], pa.binary()), "problem": [problem]},
             schema=pa.schema([("state", pa.binary()), ("problem", pa.string())]),
         )
 
@@ -158,7 +158,8 @@ def _marks(scored: Any, cutoffs: Cutoffs, order: str | None) -> tuple[Any, int, 
         score, value = functions.col("__g"), functions.lit(cutoff.value)
         tied = score == value
         if label in split:
-            tied = tied & (functions.col("__n") <= functions.lit(last[label]))
+            known = functions.col("__n") <= functions.lit(last[label])
+            tied = tied & functions.coalesce(known, functions.lit(False))
         beyond = score < value if label else score > value
         condition = condition | ((functions.col("__s") == label) & (beyond | tied))
     return condition, int(bool(split)), scored
