@@ -300,6 +300,11 @@ class TestErrors:
         sent = pickle.dumps(state.empty().update(labels, 0.5 + scores * 1e-6).forget())
         merged = state.merge(pickle.loads(sent)).after_pass()
         assert merged.rates().reliable
+        plain = ConfidentState().update(labels, scores).after_pass()
+        sent = pickle.dumps(plain.empty().update(labels, scores).forget())
+        assert len(sent) < 200_000
+        rates = plain.merge(pickle.loads(sent)).after_pass().rates()
+        assert rates == estimate_noise_rates(labels, scores, method="confident-counts")
         first = ConfidentState().update(labels, scores)
         assert first.forget().merge(ConfidentState()).after_pass().n_rows == 5000
 
