@@ -38,6 +38,7 @@ LAYERS = {
     "_audit_record": 7,
     "_before_after": 7,
     "_duplicates": 7,
+    "_table_findings": 7,
     "experiments": 7,
     "table_model": 7,
     "check": 8,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import platform
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -14,14 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.stats import binom
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from rankprune._before_after import judge_on_trusted
 from rankprune._duplicates import Hashes, count_duplicates, hash_rows
-from rankprune._features import Category
 from rankprune._label_check import (
     BeforeAfter,
     Confident,
@@ -29,10 +26,9 @@ from rankprune._label_check import (
     LabelCheck,
     Scores,
     Source,
-    Subgroup,
-    SuspectRow,
 )
 from rankprune._models import find_model, model_name
+from rankprune._table_findings import MAX_COLUMNS, MAX_SHOWN, leaks, shown_rows, subgroups
 from rankprune._table_rows import (
     SPECIAL,
     Features,
@@ -48,9 +44,8 @@ from rankprune._table_rows import (
 )
 from rankprune.audit import AuditSample, compare_errors
 from rankprune.classifier import Examined, RankPruningClassifier
-from rankprune.core import prune_labels, rank_suspects
+from rankprune.core import NoiseRateIntervals, NoiseRates, prune_labels, rank_suspects
 from rankprune.core._confident_counts import confident_counts
-from rankprune.core._informative import auc
 from rankprune.core._inputs import Inputs, validate_labels
 from rankprune.core._intervals import coarser, row_intervals
 from rankprune.core._registry import DEFAULT_ESTIMATOR
@@ -65,14 +60,6 @@ _log = logging.getLogger("rankprune")
 
 _N_RESAMPLES = 200
 N_BINS = 50
-# Suspects whose cells are kept for people to look at, columns of them, and signs of a cell.
-MAX_SHOWN, _MAX_COLUMNS, MAX_CELL = 500, 40, 500
-# Categories by which suspects are counted: of so many values, and so many of them.
-_MAX_GROUPS, _MAX_GROUPED, _GROUPED_SHARE = 12, 8, 0.9
-# A number of suspects that chance alone brings about more rarely than this stands out.
-_RARE = 1e-4
-# A feature that orders the labels this well by itself may have been filled in from them.
-_LEAK_AUC, _LEAK_ROWS = 0.995, 10_000
 _PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
 
 
@@ -175,7 +162,7 @@ def check_labels(
         hashes=None if X is None else hash_rows(X),
         source=Source("arrays", None, None, n_rows, n_columns),
     )
-    return replace(check, suspects=_shown(check, [()] * min(check.n_suspects, MAX_SHOWN)))
+    return replace(check, suspects=shown_rows(check, [()] * min(check.n_suspects, MAX_SHOWN)))
 
 
 def check_table(
@@ -367,15 +354,15 @@ def _shown_in_table(
 ) -> LabelCheck:
     """Return the check with what only its table can show: names, cells and subgroups."""
     hidden = {settings["label"], *settings["redact"]}
-    shown = [name for name in table.names if name not in hidden][:_MAX_COLUMNS]
+    shown = [name for name in table.names if name not in hidden][:MAX_COLUMNS]
     categories = () if rows.features is None else rows.features.encoder.categories
     check = replace(
         check,
         scores=replace(check.scores, rows=rows.labels.rows, ids=rows.ids),
         columns=tuple(shown),
-        subgroups=tuple(_subgroups(table, categories, check, rows.labels.rows, hidden)),
+        subgroups=tuple(subgroups(table, categories, check, rows.labels.rows, hidden)),
         notes=rows.notes,
-        warnings=(*_leaks(rows.features, rows.labels.is_positive), *check.warnings),
+        warnings=(*leaks(rows.features, rows.labels.is_positive), *check.warnings),
         settings={
             **settings,
             "positive": rows.labels.positive,
@@ -385,7 +372,7 @@ def _shown_in_table(
     )
     top = check.suspect_rows()[:MAX_SHOWN]
     cells = table.cells(top, [table.position(name) for name in shown])
-    return replace(check, suspects=_shown(check, cells))
+    return replace(check, suspects=shown_rows(check, cells))
 
 
 def judge_on_audit(
@@ -482,29 +469,13 @@ def _check(
         if verdict.level == "clean":
             found = _without_suspects(found)
             scored = found.scored
-        _log.debug("drawing rows again for the intervals")
-        # Threads on matrices of four numbers take a hundred times as long as the sums.
-        with threadpool_limits(limits=1, user_api="blas"):
-            intervals = row_intervals(
-                few,
-                how.noise_estimator,
-                scored.estimated,
-                level=0.95,
-                n_resamples=_N_RESAMPLES,
-                random_state=how.random_state,
-            )
+        intervals = _intervals(few, scored.estimated, how)
         before_after = judge_on_trusted(found) if trusted is not None else None
         scores, cutoffs = _suspects(found)
         confident = confident_counts(
             inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=None
         )
-    said = {
-        str(warning.message): warning.category
-        for warning in caught
-        if issubclass(warning.category, RankPruneWarning | ConvergenceWarning)
-    }
-    for message, category in said.items():
-        warn_caller(message, category)
+    said = _said_once(caught)
     splits, few_rows = scored.folds.splits, (few.is_positive, few.probabilities)
     return LabelCheck(
         positive=names[0],
@@ -532,12 +503,38 @@ def _check(
         columns=(),
         before_after=before_after,
         notes=(),
-        warnings=tuple(said),
+        warnings=said,
         source=source,
         settings={},
         versions=_versions(),
         scores=scores,
     )
+
+
+def _intervals(few: Inputs, estimated: NoiseRates, how: How) -> NoiseRateIntervals:
+    _log.debug("drawing rows again for the intervals")
+    # Threads on matrices of four numbers take a hundred times as long as the sums.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return row_intervals(
+            few,
+            how.noise_estimator,
+            estimated,
+            level=0.95,
+            n_resamples=_N_RESAMPLES,
+            random_state=how.random_state,
+        )
+
+
+def _said_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Return what was warned of, after saying it again to the caller, each once."""
+    said = {
+        str(warning.message): warning.category
+        for warning in caught
+        if issubclass(warning.category, RankPruneWarning | ConvergenceWarning)
+    }
+    for message, category in said.items():
+        warn_caller(message, category)
+    return tuple(said)
 
 
 def _without_suspects(found: Examined) -> Examined:
@@ -580,79 +577,6 @@ def _histogram(inputs: Inputs) -> Histogram:
         for rows in (inputs.is_positive, ~inputs.is_positive)
     )
     return Histogram(positive, negative)
-
-
-def _leaks(features: Features | None, is_positive: NDArray[np.bool_]) -> list[str]:
-    """Return a warning of the columns that tell the label almost by themselves."""
-    if features is None:
-        return []
-    part = slice(None, None, max(1, len(is_positive) // _LEAK_ROWS))
-    labels = is_positive[part]
-    if labels.all() or not labels.any():
-        return []
-    telling: dict[str, float] = {}
-    names = features.encoder.sources
-    X = features.X[part][:, : len(names)]
-    X = X.toarray() if sparse.issparse(X) else X
-    for column, name in enumerate(names):
-        area = auc(labels, X[:, column], None)
-        area = max(area, 1 - area)
-        if area >= _LEAK_AUC and area > telling.get(name, 0.0):
-            telling[name] = area
-    if not telling:
-        return []
-    shown = ", ".join(f"{name!r} (AUC {area:.3f})" for name, area in list(telling.items())[:10])
-    more = f" and {len(telling) - 10} more" if len(telling) > 10 else ""
-    return [
-        f"Columns that alone tell the label almost exactly: {shown}{more}. If they were filled in "
-        "after the label, wrong labels look right: leave them out with --drop."
-    ]
-
-
-def _subgroups(
-    table: Table,
-    categories: Sequence[Category],
-    check: LabelCheck,
-    rows: NDArray[np.intp],
-    hidden: set[str],
-) -> Iterator[Subgroup]:
-    """Yield how many suspects the rows of each category have, for categories of few values."""
-    suspect = np.zeros(table.n_rows, dtype=bool)
-    labeled = np.zeros(table.n_rows, dtype=bool)
-    suspect[rows], labeled[rows] = check.scores.suspect, True
-    share = check.n_suspects / check.n_rows
-    few = [category.column for category in categories if len(category.levels) <= _MAX_GROUPS]
-    n_grouped = 0
-    for column in (column for column in few if column not in hidden):
-        groups = table.count_by(column, labeled, suspect, _MAX_GROUPS)
-        # A column of which most values are rare ones has no groups to speak of.
-        if sum(size for _, size, _ in groups) < _GROUPED_SHARE * check.n_rows:
-            continue
-        n_grouped += 1
-        if n_grouped > _MAX_GROUPED:
-            return
-        for value, size, n_suspects in groups:
-            # As few or as many suspects as these, in so many rows drawn from all.
-            chance = min(binom.cdf(n_suspects, size, share), binom.sf(n_suspects - 1, size, share))
-            yield Subgroup(column, value or "", size, n_suspects, bool(chance < _RARE))
-
-
-def _shown(check: LabelCheck, cells: Sequence[Sequence[str | None]]) -> tuple[SuspectRow, ...]:
-    """Return the most suspicious rows as people are to see them."""
-    hidden = check.settings.get("id") in check.settings.get("redact", ())
-    return tuple(
-        SuspectRow(
-            row=row,
-            id=None if check.scores.ids is None or hidden else name,
-            label=label,
-            probability=probability,
-            reason=reason,
-            cells=tuple(None if text is None else text[: MAX_CELL + 1] for text in texts),
-        )
-        for (_, row, name, label, probability, reason), texts in zip(
-            check.ranked(), cells, strict=False
-        )
-    )
 
 
 def _versions() -> dict[str, str]:
