@@ -16,8 +16,8 @@ settings.load_profile("rankprune")
 @pytest.fixture(autouse=True, scope="session")
 def few_resamples():
     """Let checks draw rows again some times only: their intervals have tests of their own."""
-    from rankprune import check
+    from rankprune import _answer
 
-    before, check._N_RESAMPLES = check._N_RESAMPLES, 20
+    before, _answer._N_RESAMPLES = _answer._N_RESAMPLES, 20
     yield
-    check._N_RESAMPLES = before
+    _answer._N_RESAMPLES = before

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +202,55 @@ class Scores:
 
 
 @dataclass(frozen=True)
+class SavedScores:
+    """The same as `Scores` in a file, which is read once somebody asks for the rows.
+
+    Attributes
+    ----------
+    path : Path
+        A file as in a run directory.
+    with_ids : bool
+        Whether its names of rows are those of a column.
+    """
+
+    path: Path
+    with_ids: bool
+    # What the file is removed with, where it is not in a run directory.
+    folder: Any = None
+
+    @cached_property
+    def _loaded(self) -> Scores:
+        return from_plain(Scores, _read_scores(self.path, self.with_ids))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Scores.__dataclass_fields__:
+            return getattr(self._loaded, name)
+        raise AttributeError(name)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Rows with each label, and the suspects among them."""
+
+    n_positive: int
+    n_negative: int
+    n_positive_suspects: int
+    n_negative_suspects: int
+
+    @classmethod
+    def of(cls, scores: Scores) -> Tally:
+        """Return the numbers of rows that are in memory."""
+        is_positive, suspect = scores.is_positive, scores.suspect
+        n_positive, n_both = np.count_nonzero(is_positive), np.count_nonzero(is_positive & suspect)
+        return cls(
+            int(n_positive),
+            len(is_positive) - int(n_positive),
+            int(n_both),
+            int(np.count_nonzero(suspect)) - int(n_both),
+        )
+
+
+@dataclass(frozen=True)
 class LabelCheck:
     """What is wrong with the labels of a table: how many, which, and how sure that is.
 
@@ -241,7 +292,9 @@ class LabelCheck:
     settings : dict
         What was asked for, enough to do it again.
     versions : dict of str to str
-    scores : Scores
+    tally : Tally
+    scores : Scores or SavedScores
+        Of each row; in a file, until they are asked for, where there are very many.
 
     Examples
     --------
@@ -280,17 +333,18 @@ class LabelCheck:
     source: Source
     settings: dict[str, Any]
     versions: dict[str, str]
-    scores: Scores
+    tally: Tally
+    scores: Scores | SavedScores
 
     @property
     def n_rows(self) -> int:
         """Return the number of rows with a label."""
-        return len(self.scores.rows)
+        return self.tally.n_positive + self.tally.n_negative
 
     @property
     def n_suspects(self) -> int:
         """Return the number of labels that are likely wrong."""
-        return int(np.count_nonzero(self.scores.suspect))
+        return self.tally.n_positive_suspects + self.tally.n_negative_suspects
 
     @property
     def wrong_share(self) -> float:
@@ -299,8 +353,10 @@ class LabelCheck:
 
     def suspect_rows(self) -> NDArray[np.intp]:
         """Return the positions of all suspects in the table, the most suspicious first."""
-        ranked = np.flatnonzero(self.scores.rank)
-        return self.scores.rows[ranked[np.argsort(self.scores.rank[ranked])]]
+        scores = self.scores
+        ranked = np.flatnonzero(scores.rank)
+        found: NDArray[np.intp] = scores.rows[ranked[np.argsort(scores.rank[ranked])]]
+        return found
 
     def ranked(self) -> Iterator[tuple[int, int, str, str, float, str]]:
         """Yield rank, row number, name, label, probability and reason of every suspect."""
@@ -351,7 +407,10 @@ class LabelCheck:
         refuse_existing(place, force)
         place.mkdir(parents=True, exist_ok=True)
         with whole_file(place / SCORES) as part, write_errors(place / SCORES):
-            _write_scores(part, self)
+            if isinstance(self.scores, SavedScores):
+                shutil.copyfile(self.scores.path, part)
+            else:
+                _write_scores(part, self, self.scores)
             written = file_sha256(part)
         if report is not None:
             write_whole(place / REPORT, report.encode())
@@ -389,7 +448,7 @@ class LabelCheck:
                 "changed. Check again with --force."
             )
         try:
-            return from_plain(cls, {**result, "scores": _read_scores(scores, with_ids)})
+            return from_plain(cls, {**result, "scores": SavedScores(scores, with_ids)})
         except (KeyError, TypeError, ValueError) as error:
             raise TableError(f"{path} is not a whole result. Check again with --force.") from error
 
@@ -484,9 +543,8 @@ def refuse_existing(folder: Path, force: bool) -> None:
         raise TableError(f"{folder} holds an earlier run. Replace it with --force, or choose -o.")
 
 
-def _write_scores(path: Path, check: LabelCheck) -> None:
+def _write_scores(path: Path, check: LabelCheck, scores: Scores) -> None:
     """Write one row for each row of the table; those without a label have no score."""
-    scores, n_rows = check.scores, check.source.n_rows
     with _connected() as connection:
         columns: dict[str, Any] = {
             "row": scores.rows + 1,
@@ -499,26 +557,52 @@ def _write_scores(path: Path, check: LabelCheck) -> None:
         if scores.ids is not None:
             columns["id"] = scores.ids
         connection.register("scores", columns)
-        positive, negative = sql_text(check.positive), sql_text(check.negative)
-        label = f"CASE WHEN is_positive THEN {positive} ELSE {negative} END"
-        sure = "CASE WHEN is_positive THEN probability ELSE 1 - probability END"
-        reason = _reason_sql(f"({label})", sure, check.out_of_fold)
-        if n_rows == len(scores.rows):
-            source = "scores"
-        else:
-            # Every row of the table has one here, so that the two can be read side by side.
-            source = (
-                f"(SELECT number AS row, * EXCLUDE (number, row) FROM range(1, {n_rows + 1}) "
-                "t(number) LEFT JOIN scores ON number = row ORDER BY number)"
-            )
         connection.execute(
-            f"COPY (SELECT row, {'CAST(row AS VARCHAR) AS id' if scores.ids is None else 'id'}, "
-            f"CASE WHEN is_positive IS NOT NULL THEN {label} END AS label, is_positive, "
-            "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
-            f"CASE WHEN suspect THEN {reason} END AS reason, "
-            "NOT suspect AS kept, weight "
-            f"FROM {source}) TO {sql_text(path)} (FORMAT parquet)"
+            copy_scores_sql(
+                path,
+                "scores",
+                (check.positive, check.negative),
+                out_of_fold=check.out_of_fold,
+                with_ids=scores.ids is not None,
+                n_missing=check.source.n_rows - len(scores.rows),
+                n_rows=check.source.n_rows,
+            )
         )
+
+
+def copy_scores_sql(
+    path: Path,
+    source: str,
+    names: tuple[str, str],
+    *,
+    out_of_fold: bool,
+    with_ids: bool,
+    n_missing: int,
+    n_rows: int,
+) -> str:
+    """Return the SQL that writes the scores of rows, in the order of the table.
+
+    ``source`` has the columns row (from 1), is_positive, probability, suspect, rank (0 for rows
+    that are not suspect), weight, and id where rows have names.
+    """
+    positive, negative = (sql_text(name) for name in names)
+    label = f"CASE WHEN is_positive THEN {positive} ELSE {negative} END"
+    sure = "CASE WHEN is_positive THEN probability ELSE 1 - probability END"
+    reason = _reason_sql(f"({label})", sure, out_of_fold)
+    if n_missing:
+        # Every row of the table has one here, so that the two can be read side by side.
+        source = (
+            f"(SELECT number AS row, * EXCLUDE (number, row) FROM range(1, {n_rows + 1}) "
+            f"t(number) LEFT JOIN {source} ON number = row ORDER BY number)"
+        )
+    return (
+        f"COPY (SELECT row, {'id' if with_ids else 'CAST(row AS VARCHAR) AS id'}, "
+        f"CASE WHEN is_positive IS NOT NULL THEN {label} END AS label, is_positive, "
+        "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
+        f"CASE WHEN suspect THEN {reason} END AS reason, "
+        "NOT suspect AS kept, weight "
+        f"FROM {source}) TO {sql_text(path)} (FORMAT parquet)"
+    )
 
 
 def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:

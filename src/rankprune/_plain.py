@@ -34,6 +34,8 @@ def from_plain(kind: type[Record], value: dict[str, Any]) -> Record:
 
 
 def _restored(hint: Any, value: Any) -> Any:
+    if is_dataclass(value):
+        return value
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is None:

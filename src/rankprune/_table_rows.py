@@ -83,6 +83,27 @@ class Features:
     plan: Plan
 
 
+@dataclass(frozen=True)
+class LabelNames:
+    """The two values of a label column.
+
+    Attributes
+    ----------
+    positive, negative : str
+    sql : str
+        1 or 0 by a row's label, NULL where it has none.
+    n_missing : int
+        Rows without one.
+    notes : tuple of str
+    """
+
+    positive: str
+    negative: str
+    sql: str
+    n_missing: int
+    notes: tuple[str, ...]
+
+
 def read_labels(
     table: Table,
     column: str,
@@ -92,6 +113,22 @@ def read_labels(
     negative: str | None = None,
 ) -> Labels:
     """Return the labels in a column, after refusing what cannot be learned from."""
+    found = find_labels(table, column, positive, drop_unlabeled, negative=negative)
+    (values,) = table.fetch([f"CAST(coalesce({found.sql}, -1) AS TINYINT)"])
+    code = np.asarray(values)
+    rows = np.flatnonzero(code >= 0)
+    return Labels(found.positive, found.negative, rows, code[rows] == 1, found.sql, found.notes)
+
+
+def find_labels(
+    table: Table,
+    column: str,
+    positive: str | None,
+    drop_unlabeled: bool,
+    *,
+    negative: str | None = None,
+) -> LabelNames:
+    """Return which values are the labels in a column, without reading all of them."""
     cell = f"CAST(c{table.column(column, '--label')} AS VARCHAR)"
     counted = table.query(
         f"{cell} AS v, count(*) AS n", f"GROUP BY v ORDER BY n DESC, v LIMIT {_MAX_VALUES}"
@@ -115,10 +152,7 @@ def read_labels(
         notes.append(note)
     (other,) = (value for value in values if value != chosen)
     sql = f"CASE {cell} WHEN {sql_text(chosen)} THEN 1 WHEN {sql_text(other)} THEN 0 END"
-    (found,) = table.fetch([f"CAST(coalesce({sql}, -1) AS TINYINT)"])
-    code = np.asarray(found)
-    rows = np.flatnonzero(code >= 0)
-    return Labels(chosen, other, rows, code[rows] == 1, f"({sql})", tuple(notes))
+    return LabelNames(chosen, other, f"({sql})", n_missing, tuple(notes))
 
 
 def means_none(value: str, *named: str | None) -> bool:
@@ -277,6 +311,16 @@ def array_sha256(values: NDArray[np.float64]) -> str:
     return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
 
 
+def named_columns(table: Table, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of special meaning that were named, after a look for all that were."""
+    named = {option: settings[option] for option in SPECIAL if settings[option] is not None}
+    for option in (*named, "drop", "keep", "text", "redact"):
+        asked = settings[option]
+        for column in asked if isinstance(asked, list) else [asked]:
+            table.column(column, f"--{option}")
+    return named
+
+
 def read_texts(table: Table, column: str, option: str, rows: NDArray[np.intp]) -> NDArray[Any]:
     """Return a column's cells as text, for names of rows and groups; an empty one is an error."""
     position = table.column(column, option)
@@ -284,11 +328,16 @@ def read_texts(table: Table, column: str, option: str, rows: NDArray[np.intp]) -
     values = np.ma.asarray(found)[rows]
     mask = np.ma.getmaskarray(values)
     if mask.any():
-        raise TableError(
-            f"{option} must be filled in for every row; row {int(rows[mask.argmax()]) + 1} has no "
-            f"{column!r}. Fill it in, or leave the option out."
-        )
+        refuse_unnamed_row(column, option, int(rows[mask.argmax()]))
     return np.asarray(np.ma.getdata(values), dtype=object)
+
+
+def refuse_unnamed_row(column: str, option: str, row: int) -> None:
+    """Raise the error about an empty cell, by the position of its row."""
+    raise TableError(
+        f"{option} must be filled in for every row; row {row + 1} has no {column!r}. Fill it in, "
+        "or leave the option out."
+    )
 
 
 def read_probabilities(table: Table, column: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -298,13 +347,17 @@ def read_probabilities(table: Table, column: str, rows: NDArray[np.intp]) -> NDA
     values = np.ma.filled(np.ma.asarray(found, dtype=np.float64)[rows], np.nan)
     wrong = ~((values >= 0) & (values <= 1))
     if wrong.any():
-        row = int(rows[wrong.argmax()])
-        (cell,) = table.cells(np.asarray([row]), [position])[0]
-        raise TableError(
-            f"--probabilities must lie in [0, 1] in every row; row {row + 1} of {column!r} holds "
-            f"{cell!r}. Pass the probability of the positive label, out of fold."
-        )
+        refuse_improbable_row(table, column, int(rows[wrong.argmax()]))
     return np.asarray(values)
+
+
+def refuse_improbable_row(table: Table, column: str, row: int) -> None:
+    """Raise the error about a cell that is no probability, by the position of its row."""
+    (cell,) = table.cells(np.asarray([row]), [table.position(column)])[0]
+    raise TableError(
+        f"--probabilities must lie in [0, 1] in every row; row {row + 1} of {column!r} holds "
+        f"{cell!r}. Pass the probability of the positive label, out of fold."
+    )
 
 
 def read_flags(table: Table, column: str, option: str, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import logging
-import platform
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
+from rankprune._answer import N_BINS, intervals_of, said_once, versions
 from rankprune._before_after import judge_on_trusted
 from rankprune._duplicates import Hashes, count_duplicates, hash_rows
 from rankprune._label_check import (
@@ -26,15 +22,17 @@ from rankprune._label_check import (
     LabelCheck,
     Scores,
     Source,
+    Tally,
 )
 from rankprune._models import find_model, model_name
+from rankprune._scored_table import check_scored, refuse_unused
 from rankprune._table_findings import MAX_COLUMNS, MAX_SHOWN, leaks, shown_rows, subgroups
 from rankprune._table_rows import (
-    SPECIAL,
     Features,
     Labels,
     array_sha256,
     feature_options,
+    named_columns,
     read_embeddings,
     read_features,
     read_flags,
@@ -44,23 +42,23 @@ from rankprune._table_rows import (
 )
 from rankprune.audit import AuditSample, compare_errors
 from rankprune.classifier import Examined, RankPruningClassifier
-from rankprune.core import NoiseRateIntervals, NoiseRates, prune_labels, rank_suspects
+from rankprune.core import prune_labels, rank_suspects
 from rankprune.core._confident_counts import confident_counts
 from rankprune.core._inputs import Inputs, validate_labels
-from rankprune.core._intervals import coarser, row_intervals
+from rankprune.core._intervals import coarser
 from rankprune.core._registry import DEFAULT_ESTIMATOR
 from rankprune.core._verdict import judge
 from rankprune.diagnostics import calibration, separability_curve
-from rankprune.exceptions import RankPruneWarning, TableError, warn_caller
+from rankprune.exceptions import TableError
 from rankprune.probabilities import Folds, make_splits
 from rankprune.table_model import chosen_model, open_checked
 from rankprune.tables import Table, open_table
 
 _log = logging.getLogger("rankprune")
 
-_N_RESAMPLES = 200
-N_BINS = 50
-_PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
+# With more rows than these, given probabilities are gone over a batch at a time: slower by the row,
+# in memory that does not grow.
+_MANY_ROWS = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -290,6 +288,16 @@ class _Rows:
 
 
 def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: Any) -> LabelCheck:
+    source = Source(
+        table.name,
+        None if table.path is None else str(table.path.resolve()),
+        table.sha256,
+        table.n_rows,
+        len(table.names),
+    )
+    is_scored = settings["probabilities"] is not None and settings["trusted"] is None
+    if is_scored and table.n_rows > _MANY_ROWS:
+        return check_scored(table, settings, source, how.noise_estimator, how.random_state)
     rows = _read(table, settings, embeddings)
     check = _check(
         np.zeros((len(rows.labels.rows), 0)) if rows.features is None else rows.features.X,
@@ -300,13 +308,7 @@ def _check_opened(table: Table, settings: dict[str, Any], how: How, embeddings: 
         probabilities=rows.probabilities,
         trusted=rows.trusted,
         hashes=rows.hashes,
-        source=Source(
-            table.name,
-            None if table.path is None else str(table.path.resolve()),
-            table.sha256,
-            table.n_rows,
-            len(table.names),
-        ),
+        source=source,
     )
     return _shown_in_table(check, table, rows, settings)
 
@@ -319,16 +321,12 @@ def _read(table: Table, settings: dict[str, Any], embeddings: Any) -> _Rows:
         settings["drop_unlabeled"],
         negative=settings["negative"],
     )
-    named = {option: settings[option] for option in SPECIAL if settings[option] is not None}
-    for option in (*named, "drop", "keep", "text", "redact"):
-        asked = settings[option]
-        for column in asked if isinstance(asked, list) else [asked]:
-            table.column(column, f"--{option}")
+    named = named_columns(table, settings)
     notes = list(labels.notes)
     probabilities = hashes = features = known_by = None
     if "probabilities" in named:
         probabilities = read_probabilities(table, named["probabilities"], labels.rows)
-        notes += _unused(settings)
+        notes += refuse_unused(settings)
     else:
         vectors = read_embeddings(embeddings, table.n_rows)
         features = read_features(table, labels, **feature_options(settings), embeddings=vectors)
@@ -356,6 +354,7 @@ def _shown_in_table(
     hidden = {settings["label"], *settings["redact"]}
     shown = [name for name in table.names if name not in hidden][:MAX_COLUMNS]
     categories = () if rows.features is None else rows.features.encoder.categories
+    assert isinstance(check.scores, Scores)  # they were found here, and are in memory
     check = replace(
         check,
         scores=replace(check.scores, rows=rows.labels.rows, ids=rows.ids),
@@ -435,17 +434,6 @@ def _embeddings_name(embeddings: Any) -> str | None:
     return str(Path(embeddings).resolve()) if isinstance(embeddings, str | Path) else "(an array)"
 
 
-def _unused(settings: dict[str, Any]) -> list[str]:
-    """Return a note on options that have no effect where probabilities are given."""
-    if settings["rounds"] > 1:
-        raise TableError(
-            f"--rounds must be 1 with --probabilities, got {settings['rounds']}: later rounds fit "
-            "models. Leave one of the two out."
-        )
-    unused = [f"--{name}" for name in ("drop", "keep", "text", "embeddings") if settings[name]]
-    return [f"Nothing was fitted, so {', '.join(unused)} had no effect."] if unused else []
-
-
 def _check(
     X: Any,
     is_positive: NDArray[np.bool_],
@@ -469,13 +457,13 @@ def _check(
         if verdict.level == "clean":
             found = _without_suspects(found)
             scored = found.scored
-        intervals = _intervals(few, scored.estimated, how)
+        intervals = intervals_of(few, scored.estimated, how.noise_estimator, how.random_state)
         before_after = judge_on_trusted(found) if trusted is not None else None
         scores, cutoffs = _suspects(found)
         confident = confident_counts(
             inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=None
         )
-    said = _said_once(caught)
+    said = said_once(caught)
     splits, few_rows = scored.folds.splits, (few.is_positive, few.probabilities)
     return LabelCheck(
         positive=names[0],
@@ -506,35 +494,10 @@ def _check(
         warnings=said,
         source=source,
         settings={},
-        versions=_versions(),
+        versions=versions(),
+        tally=Tally.of(scores),
         scores=scores,
     )
-
-
-def _intervals(few: Inputs, estimated: NoiseRates, how: How) -> NoiseRateIntervals:
-    _log.debug("drawing rows again for the intervals")
-    # Threads on matrices of four numbers take a hundred times as long as the sums.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return row_intervals(
-            few,
-            how.noise_estimator,
-            estimated,
-            level=0.95,
-            n_resamples=_N_RESAMPLES,
-            random_state=how.random_state,
-        )
-
-
-def _said_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Return what was warned of, after saying it again to the caller, each once."""
-    said = {
-        str(warning.message): warning.category
-        for warning in caught
-        if issubclass(warning.category, RankPruneWarning | ConvergenceWarning)
-    }
-    for message, category in said.items():
-        warn_caller(message, category)
-    return tuple(said)
 
 
 def _without_suspects(found: Examined) -> Examined:
@@ -577,11 +540,3 @@ def _histogram(inputs: Inputs) -> Histogram:
         for rows in (inputs.is_positive, ~inputs.is_positive)
     )
     return Histogram(positive, negative)
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found

@@ -225,6 +225,12 @@ def prune_labels(
     )
 
 
+def find_cutoffs(batches: Batches, state: ConfidentState) -> Cutoffs:
+    """Return the cut-offs after the passes of a state over batches."""
+    with _opened(batches, None) as source:
+        return _gone_over(source, state, 1).cutoffs()
+
+
 def read_scores(
     path: str | os.PathLike[str], label: str, probability: str, *, batch_rows: int = _BATCH_ROWS
 ) -> Iterable[Batch]:

@@ -124,6 +124,18 @@ class Table:
         rows: list[Any] = self.run(f"SELECT {select} FROM {source} {tail}").fetchall()
         return rows
 
+    def spool(self, path: Path, expressions: Mapping[str, str], where: str) -> None:
+        """Write SQL expressions over the columns to a Parquet file, and each row's number as row.
+
+        Nothing of it is held in memory.
+        """
+        named = ", ".join(f"{text} AS {name}" for name, text in expressions.items())
+        self.run("SET memory_limit = '1GiB'")
+        self.run(
+            f"COPY (SELECT * FROM (SELECT row_number() OVER () AS row, {named} "
+            f"FROM {self._source}) WHERE {where}) TO {sql_text(path)} (FORMAT parquet)"
+        )
+
     def row_hashes(self, columns: Sequence[str]) -> NDArray[np.uint64]:
         """Return a number for each row that is the same where all these cells are the same."""
         total = np.zeros(self.n_rows, dtype=np.uint64)

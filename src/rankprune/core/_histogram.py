@@ -89,6 +89,13 @@ class ScoreHistogram:
         values = edges.view(np.float64)
         return np.minimum((values[:-1] + values[1:]) / 2, 1.0)
 
+    def as_rows(self) -> tuple[BoolArray, NDArray[np.float64], NDArray[np.float64]]:
+        """Return one row for each label and bin: label, a score, and the rows in it."""
+        counts = self.counts.reshape(-1)
+        used = np.flatnonzero(counts)
+        scores = np.tile(self.middles(), 2)
+        return used >= self.counts.shape[1], scores[used], counts[used].astype(np.float64)
+
     def bin_range(self, index: int) -> tuple[int, int]:
         """Return the first bit pattern of a bin and the first one beyond it."""
         low = 0 if index == 0 else (self._first + index) << self._shift

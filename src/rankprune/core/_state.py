@@ -260,7 +260,7 @@ class ConfidentState:
     def _begin(self) -> None:
         """Decide after the first pass what the second looks for."""
         if self._given is not None or self._method != EXACT:
-            self._know(self._given or estimate_unknown_rates(self._binned(), self._method))
+            self._know(self._given or self._binned_rates())
             for label, rank in self._ranks():
                 self._look_for(label, (rank, rank))
             return
@@ -302,13 +302,8 @@ class ConfidentState:
                 self._doubt.forget()
         return self
 
-    def _binned(self) -> Inputs:
-        """Return one row for each label and bin, weighted by the rows in it."""
-        counts = self._histogram.counts.reshape(-1)
-        used = np.flatnonzero(counts)
-        n_bins = self._histogram.counts.shape[1]
-        scores = np.tile(self._histogram.middles(), 2)
-        return Inputs(used >= n_bins, scores[used], counts[used].astype(np.float64))
+    def _binned_rates(self) -> NoiseRates:
+        return estimate_unknown_rates(Inputs(*self._histogram.as_rows()), self._method)
 
     def _counted_rates(self, counts: NDArray[np.int64]) -> NoiseRates:
         rates = rates_from_counts(self._sums, ConfidentCounts(*counts.astype(float).tolist()))

@@ -168,10 +168,10 @@ def _rates(check: LabelCheck) -> list[tuple[str, Any]]:
 
 
 def _classes(check: LabelCheck) -> list[tuple[str, int, int]]:
-    is_positive, suspect = check.scores.is_positive, check.scores.suspect
+    found = check.tally
     return [
-        (name, int(rows.sum()), int((rows & suspect).sum()))
-        for name, rows in ((check.positive, is_positive), (check.negative, ~is_positive))
+        (check.positive, found.n_positive, found.n_positive_suspects),
+        (check.negative, found.n_negative, found.n_negative_suspects),
     ]
 
 

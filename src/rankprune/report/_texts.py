@@ -66,8 +66,7 @@ def _model(check: LabelCheck) -> Point:
 
 
 def _sizes(check: LabelCheck) -> Point:
-    positive = int(check.scores.is_positive.sum())
-    negative = check.n_rows - positive
+    positive, negative = check.tally.n_positive, check.tally.n_negative
     answer = f"{positive:,} labeled {check.positive}, {negative:,} labeled {check.negative}."
     smaller = min(positive, negative)
     level: Level = "good" if smaller >= 500 else "beware" if smaller >= 100 else "bad"
