@@ -5,7 +5,8 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 # One process for each core, and one thread in each: threads of many processes get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # What needs PyTorch, a browser or Spark is left to test-all, installed or not.
-PYTEST := -m pytest -q -n auto --dist worksteal -m "not torch and not browser and not spark"
+APART := not torch and not browser and not spark
+PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
 
 # Spark leaves sockets and threads to be collected at the end of the process.
 SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
@@ -82,7 +83,7 @@ test-oldest: test-wheel  ## all tests on the wheel, with the oldest supported Nu
 	rm -rf .venv-oldest
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python $(PIP_INSTALL) -c tools/oldest.txt "$$(ls dist/*.whl)[test]"
-	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) tests
+	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) -m "$(APART) and not long" tests
 
 clean:
 	rm -rf .venv .venv-* dist build mutants .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -341,6 +341,7 @@ main()
 """
 
 
+@pytest.mark.long
 def test_a_run_killed_at_any_write_is_old_or_new_or_known_to_be_cut_short(
     command, people, tmp_path
 ):
@@ -467,6 +468,7 @@ def test_many_notes_are_cut(command, tmp_path):
     assert "more are in the report" in err
 
 
+@pytest.mark.long
 def test_wide_tables_and_long_cells_go_through(command, tmp_path):
     rows, _, _ = noisy_rows(60)
     wide = [[*row, *[str((i * k) % 11) for k in range(5000)]] for i, row in enumerate(rows)]

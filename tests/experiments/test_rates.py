@@ -55,6 +55,7 @@ def small(data, toy, monkeypatch):
     return data
 
 
+@pytest.mark.long
 def test_the_command_prints_every_table_and_keeps_what_it_measured(small):
     first = CliRunner().invoke(cli, ["evaluate", "rates", "-q"])
     assert first.exit_code == 0, first.output

@@ -112,6 +112,7 @@ def test_hidden_signs_are_shown_and_long_texts_cut():
     assert visible("x" * 600) == "x" * 500 + "…"
 
 
+@pytest.mark.long
 def test_the_page_stays_below_two_megabytes_whatever_the_cells(tmp_path):
     rows, _, _ = noisy_rows(1200, noise=(0.4, 0.3))
     nasty = '<&">' * 300

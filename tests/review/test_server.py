@@ -25,6 +25,7 @@ def bench():
     return module
 
 
+@pytest.mark.long
 def test_no_acknowledged_decision_is_lost_when_the_server_is_killed(bench):
     assert bench.kills(10) > 10
 

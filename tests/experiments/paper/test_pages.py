@@ -83,6 +83,7 @@ def test_differences_over_the_grid_are_those_of_either_rate(tmp_path):
     assert "| estimate - theory | .0100 (.0028, +.0072) | .0200 (.0058, +.0142) |" in page
 
 
+@pytest.mark.long
 def test_the_whole_path_on_data_that_ships_with_scikit_learn(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole = Choice(Path("results-small"), small=True)
