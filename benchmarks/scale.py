@@ -132,7 +132,7 @@ def go_over(folder: Path) -> dict[str, float]:
     rng = np.random.default_rng(0)
     warm = (rng.random(_READ) < 0.5, rng.random(_READ, np.float32))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # chance scores: only the loops are to be warmed
         stream.prune_labels(warm, NoiseRates.from_noise_rates(0.1, 0.1, 0.5)).mask()
         stream.estimate_noise_rates(warm)
     start = time.process_time()
@@ -236,7 +236,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.go_over is not None:
         if asked.kernel == "compiled":
-            import numba  # noqa: F401
+            import numba  # noqa: F401  # as above
 
             found = go_over(asked.go_over)
         else:

@@ -105,9 +105,6 @@ def test_saved_loaded_reported_and_read_only_when_asked(both, tmp_path, monkeypa
 
 def test_rows_without_a_label_have_no_score(both, tmp_path):
     data = table().with_columns(
-        pl.when(pl.int_range(3000) % 10 == 3).then(None).otherwise("label").alias("label")
-    )
-    data = table().with_columns(
         label=pl.when(pl.int_range(3000) % 10 == 3).then(None).otherwise(pl.col("label"))
     )
     held, streamed = both(data, noise_estimator="confident-counts", drop_unlabeled=True)

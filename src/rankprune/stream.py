@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankprune._files import whole_file
 from rankprune._spooling import link
 from rankprune.core import ConfidentState, Cutoffs, Marker, NoiseRates
-from rankprune.core._inputs import validate_batch, validate_batch_labels
+from rankprune.core._inputs import validate_batch, validate_batch_labels, validate_count
 
 __all__ = ["StreamedPruning", "estimate_noise_rates", "prune_labels", "read_scores"]
 
@@ -74,7 +73,7 @@ def estimate_noise_rates(
     >>> round(rates.positive_noise_rate, 2), rates.negative_noise_rate
     (0.2, 0.0)
     """
-    jobs, state = _whole_number(n_jobs, "n_jobs"), ConfidentState(method, prunes=False)
+    jobs, state = validate_count(n_jobs, "n_jobs", 2), ConfidentState(method, prunes=False)
     with _opened(batches, pos_label) as source:
         return _gone_over(source, state, jobs).rates()
 
@@ -205,7 +204,7 @@ def prune_labels(
             "batches must be something that can be gone over again to mark its rows, got an "
             f"iterator ({type(batches).__name__}). Pass a list, or a function that returns it."
         )
-    jobs = _whole_number(n_jobs, "n_jobs")
+    jobs = validate_count(n_jobs, "n_jobs", 2)
     with _opened(batches, pos_label) as source:
         state = _gone_over(source, ConfidentState(method, noise_rates=noise_rates), jobs)
     cutoffs = state.cutoffs()
@@ -250,7 +249,9 @@ def read_scores(
         raise FileNotFoundError(f"{place} does not exist. Check the path.")
     if place.suffix.lower() in (".arrow", ".feather", ".ipc"):
         return _Arrow(place, label, probability)
-    return _Parquet(place, label, probability, _whole_number(batch_rows, "batch_rows"))
+    return _Parquet(
+        place, label, probability, validate_count(batch_rows, "batch_rows", _BATCH_ROWS)
+    )
 
 
 @dataclass(frozen=True)
@@ -510,11 +511,3 @@ def _pair(batch: Any) -> Batch:
             f"{type(batch).__name__}. For two arrays, pass a tuple of NumPy arrays."
         )
     return batch[0], batch[1]
-
-
-def _whole_number(value: Any, name: str) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(
-            f"{name} must be a whole number of at least 1, got {value!r}. Pass e.g. 2."
-        )
-    return int(value)
