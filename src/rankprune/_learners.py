@@ -80,6 +80,8 @@ class Doubt:
 
     def inputs(self, scores: FloatArray) -> Inputs:
         """Return what the noise rates are estimated from."""
+        if self.weight is None and self.doubted.all():
+            return Inputs(self.is_positive, scores, None)
         weight = None if self.weight is None else self.weight[self.doubted]
         return Inputs(self.is_positive[self.doubted], scores[self.doubted], weight)
 
@@ -90,6 +92,9 @@ class Doubt:
 
     def masses(self) -> tuple[float, float]:
         """Return how many rows in doubt carry each label, the positive one first."""
+        if self.weight is None:
+            n_positive = count_true(self.doubted & self.is_positive)
+            return float(n_positive), float(count_true(self.doubted) - n_positive)
         return (
             float(self.mass[self.doubted & self.is_positive].sum()),
             float(self.mass[self.doubted & ~self.is_positive].sum()),

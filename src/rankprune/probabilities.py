@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.ensemble import StackingClassifier
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
@@ -197,8 +199,9 @@ class Folds:
         splits = self.splits
         if is_trained_on is not None:
             splits = [(train[is_trained_on[train]], test) for train, test in splits]
-        scores = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_score_fold)(
+        calls = (
+            partial(
+                _score_fold,
                 fresh_clone(estimator, self.seed),
                 self.X,
                 y,
@@ -210,6 +213,12 @@ class Folds:
             for estimator in self.estimators
             for fold, split in enumerate(splits)
         )
+        if effective_n_jobs(self.n_jobs) == 1:
+            scores = (call() for call in calls)
+        else:
+            scores = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+                delayed(call)() for call in calls
+            )
         probabilities = np.empty((len(y), len(self.estimators)), dtype=np.float64)
         n_fits = len(splits) * len(self.estimators)
         for number, fold_scores in enumerate(scores):
@@ -319,7 +328,7 @@ def _row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
         return np.flatnonzero(numbers)
     is_list = numbers.ndim == 1 and numbers.dtype.kind in "iu" and numbers.size > 0
     if is_list and numbers.min() >= 0 and numbers.max() < n_rows:
-        return numbers.astype(np.intp)
+        return numbers.astype(np.intp, copy=False)
     raise ValueError(
         f"cv must hold row numbers from 0 to {n_rows - 1}, or masks of {n_rows} rows, in its "
         f"(train, test) pairs, got {np.array2string(numbers, threshold=6)} of dtype "

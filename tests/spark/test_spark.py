@@ -156,6 +156,26 @@ class TestPrune:
         with pytest.raises(ValueError, match="has 'g' already"):
             prune(data, "s", "g", column="g")
 
+    def test_an_order_with_holes_or_repeats_is_refused(self, spark):
+        # Of the four positives that tie at 0.2 two go: rows 0 and 1 if i says so.
+        labels = np.array([1, 1, 1, 1, 1, 0, 0, 0])
+        scores = np.array([0.2, 0.2, 0.2, 0.2, 0.9, 0.1, 0.1, 0.1])
+        rates = NoiseRates.from_label_error_rates(0.4, 0.0, observed_prevalence=5 / 8)
+        data = frame(spark, labels, scores)
+
+        def pruned(number):
+            return prune(data.withColumn("n", number), "s", "g", noise_rates=rates, order="n")
+
+        i = functions.col("i")
+        np.testing.assert_array_equal(mask_of(pruned(3 - i)).nonzero()[0], [2, 3])
+        # Repeats matter only where they leave open which row goes.
+        elsewhere = functions.when(i == 3, 2).otherwise(i)
+        np.testing.assert_array_equal(mask_of(pruned(elsewhere)).nonzero()[0], [0, 1])
+        with pytest.raises(ValueError, match="order must say where each row stands; 'n' is null"):
+            pruned(functions.when(i == 3, None).otherwise(i))
+        with pytest.raises(ValueError, match="order must hold distinct values; 'n' is 1 in two"):
+            pruned(functions.when(i == 2, 1).otherwise(i))
+
 
 N_LARGE = 1_000_000
 
@@ -189,7 +209,7 @@ def classifier(max_iter=200, **asked):
 
 def quick(**asked):
     """A few iterations: each of them is a job."""
-    return classifier(max_iter=4, **asked)
+    return classifier(max_iter=2, **asked)
 
 
 def test_a_million_rows_as_in_scikit_learn_although_a_worker_dies(spark, large):
@@ -249,7 +269,7 @@ class TestClassifier:
         assert not [column for column in columns if column.startswith("__")]
 
     def test_folds_depend_on_neither_partitions_nor_order(self, small):
-        for asked in ({"groupCol": "group", "idCol": "i"}, {}):
+        for asked in ({"groupCol": "group", "idCol": "i", "numFolds": 2}, {"numFolds": 2}):
             one = quick(**asked).fit(small.repartition(1))
             many = quick(**asked).fit(small.orderBy(functions.desc("i")).repartition(3))
             assert many.noise_rates.counts == one.noise_rates.counts

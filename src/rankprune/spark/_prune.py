@@ -152,20 +152,19 @@ def _marks(scored: Any, cutoffs: Cutoffs, order: str | None) -> tuple[Any, int, 
     if split:
         number = _row_hash(scored) if order is None else functions.col(_quoted(order))
         scored = scored.withColumn("__n", number)
-        last = _last_tied(scored, split)
+        last = _last_tied(scored, split, order)
     condition = functions.lit(False)
     for label, cutoff in known.items():
         score, value = functions.col("__g"), functions.lit(cutoff.value)
         tied = score == value
         if label in split:
-            known = functions.col("__n") <= functions.lit(last[label])
-            tied = tied & functions.coalesce(known, functions.lit(False))
+            tied = tied & (functions.col("__n") <= functions.lit(last[label]))
         beyond = score < value if label else score > value
         condition = condition | ((functions.col("__s") == label) & (beyond | tied))
     return condition, int(bool(split)), scored
 
 
-def _last_tied(scored: Any, split: dict[float, Cutoff]) -> dict[float, Any]:
+def _last_tied(scored: Any, split: dict[float, Cutoff], order: str | None) -> dict[float, Any]:
     """Return, of each label, the number of the last of the tied rows that go, in one job."""
     from pyspark.sql import Window
 
@@ -174,13 +173,36 @@ def _last_tied(scored: Any, split: dict[float, Cutoff]) -> dict[float, Any]:
     tied, wanted = (functions.lit(False) for _ in range(2))
     for value, cutoff in split.items():
         tied = tied | ((label == value) & (score == functions.lit(cutoff.value)))
-        wanted = wanted | ((label == value) & (place == cutoff.n_ties))
+        # The first shows whether any is null, the last two whether they differ.
+        places = place.isin(1, cutoff.n_ties, cutoff.n_ties + 1)
+        wanted = wanted | ((label == value) & places)
     numbered = scored.filter(tied).withColumn(
-        "__place", functions.row_number().over(Window.partitionBy("__s").orderBy("__n"))
+        "__place",
+        functions.row_number().over(
+            Window.partitionBy("__s").orderBy(functions.col("__n").asc_nulls_first())
+        ),
     )
-    return {
-        row["__s"]: row["__n"] for row in numbered.filter(wanted).select("__s", "__n").collect()
-    }
+    found = numbered.filter(wanted).select("__s", "__place", "__n").collect()
+    numbers = {(row["__s"], row["__place"]): row["__n"] for row in found}
+    last = {value: numbers[value, cutoff.n_ties] for value, cutoff in split.items()}
+    if order is not None:
+        for value, cutoff in split.items():
+            following = numbers[value, cutoff.n_ties + 1]
+            _refuse_no_order(order, numbers[value, 1], last[value], following)
+    return last
+
+
+def _refuse_no_order(order: str, first: Any, last: Any, following: Any) -> None:
+    if first is None:
+        raise ValueError(
+            f"order must say where each row stands; {order!r} is null in a row that ties at a "
+            "cut-off. Fill it, or leave order out."
+        )
+    if last == following:
+        raise ValueError(
+            f"order must hold distinct values; {order!r} is {last!r} in two rows of which one goes "
+            "and the other stays. Pass a column without repeats, or leave order out."
+        )
 
 
 def _score(data: Any, probability: str) -> Any:
