@@ -4,14 +4,14 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 # One process for each core, and one thread in each: threads of many processes get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-# What needs PyTorch, a browser or Spark is left to test-all, installed or not.
-APART := not torch and not browser and not spark
+# What needs PyTorch, a browser or Spark is left to test-all, and the snippets of the site to docs.
+APART := not torch and not browser and not spark and not docs
 PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
 
 # Spark leaves sockets and threads to be collected at the end of the process.
 SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
 
-.PHONY: demo test test-all lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
+.PHONY: demo test test-all docs lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
 	clean
 
 demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
@@ -26,7 +26,13 @@ test-all: .venv/.all .venv-spark/.ready  ## what make test leaves out: tests tha
 	tools/install_chromium
 	$(BIN)/python -m pytest -q tests -m "torch or browser"
 	tools/install_java
-	.venv-spark/bin/python -m pytest -q $(SPARK_WARNINGS) tests/spark
+	.venv-spark/bin/python -m pytest -q -o addopts=--doctest-modules $(SPARK_WARNINGS) tests/spark src/rankprune/spark
+
+docs: .venv/.docs  ## the site, in docs/_build/html: every example and snippet runs, every link is checked
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_pages.py
+	$(BIN)/python docs/figures.py
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python tools/check_site.py docs/_build/html
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -86,7 +92,7 @@ test-oldest: test-wheel  ## all tests on the wheel, with the oldest supported Nu
 	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) -m "$(APART) and not long" tests
 
 clean:
-	rm -rf .venv .venv-* dist build mutants .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* dist build mutants docs/_build docs/gallery docs/generated .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -97,6 +103,10 @@ clean:
 
 .venv/.test: .venv/bin/python pyproject.toml
 	$(BIN)/python $(PIP_INSTALL) -e '.[test]'
+	touch $@
+
+.venv/.docs: .venv/bin/python pyproject.toml
+	$(BIN)/python $(PIP_INSTALL) -e '.[docs]'
 	touch $@
 
 # Without a version that is built for processors alone, PyTorch brings gigabytes for others.

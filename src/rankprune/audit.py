@@ -26,6 +26,8 @@ from rankprune.core._inputs import (
 from rankprune.core._melding import Part, Quantity, melded_lower_limit, melded_upper_limit
 from rankprune.core._random import RandomState, as_generator
 
+__all__ = ["AuditEstimate", "AuditSample", "compare_errors", "draw", "estimate", "plan"]
+
 # The four kinds of rows that are drawn from apart, in the order of all tuples here.
 STRATA = (
     "suspect, labeled positive",
@@ -61,6 +63,15 @@ class AuditSample:
         Rows of each of the `STRATA` that they were drawn from.
     positive, negative : object
         The two labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import audit
+    >>> labels = np.repeat(["no", "yes"], 500)
+    >>> sample = audit.draw(labels, np.arange(1000) % 10 == 0, 100, random_state=0)
+    >>> sample.drawn, sample.positive
+    ((10, 40, 10, 40), 'yes')
     """
 
     rows: NDArray[np.intp]
@@ -104,6 +115,17 @@ class AuditEstimate:
     level : float
     method : str
         How the intervals come about.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import audit
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = np.where(np.arange(1000) % 20 == 0, 1 - truth, truth)  # 5 % are wrong
+    >>> sample = audit.draw(labels, np.arange(1000) % 10 == 0, 200, random_state=0)
+    >>> found = audit.estimate(sample, truth[sample.rows])
+    >>> print(found.suspect_precision)
+    47.5% (35.0% to 60.0%)
     """
 
     wrong_share: Interval
@@ -327,6 +349,18 @@ def compare_errors(
         Error before, error after, and the limits of after minus before. Each row stands for those
         it was drawn from. The limits follow the normal distribution, with the variance in each
         kind of rows from counts to which half a row was added, as Agresti and Min advise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import audit
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = np.where(np.arange(1000) % 20 == 0, 1 - truth, truth)
+    >>> sample = audit.draw(labels, np.arange(1000) % 10 == 0, 200, random_state=0)
+    >>> right = truth[sample.rows]
+    >>> before, after, low, high = audit.compare_errors(sample, right, labels[sample.rows], right)
+    >>> round(before, 3), after, high < 0
+    (0.048, 0.0, True)
     """
     is_wrong, is_sure = _wrong(sample, answers)
     if not is_sure.any():

@@ -33,6 +33,9 @@ from rankprune.exceptions import (
 )
 
 
+__all__ = ["CleanMetric", "clean_metrics", "clean_scorer"]
+
+
 @dataclass(frozen=True)
 class CleanMetric:
     """One metric, as clean labels would give it.
@@ -47,6 +50,15 @@ class CleanMetric:
         rates taken as known: rates that are off shift it, and no test set shows by how much.
     noisy : float
         The plain metric against the noisy labels.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates
+    >>> from rankprune.metrics import clean_metrics
+    >>> rates = NoiseRates.from_noise_rates(0.2, 0.0, observed_prevalence=0.4)
+    >>> recall = clean_metrics([1, 0] * 50, [1, 0] * 50, rates)["recall"]
+    >>> recall.noisy, recall.value, recall.low < recall.value
+    (1.0, 1.0, True)
     """
 
     value: float

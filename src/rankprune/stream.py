@@ -90,6 +90,14 @@ class StreamedPruning:
     n_positive_pruned, n_negative_pruned : int
     n_rows, n_passes : int
         Rows in all, and how often they were gone over.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates, stream
+    >>> rates = NoiseRates.from_label_error_rates(0.5, 0.0, observed_prevalence=0.5)
+    >>> pruning = stream.prune_labels([([1, 0], [0.9, 0.1]), ([1, 0], [0.2, 0.3])], rates)
+    >>> pruning.n_rows, pruning.positive_cutoff, pruning.mask().tolist()
+    (4, 0.2, [False, False, True, False])
     """
 
     noise_rates: NoiseRates
@@ -243,6 +251,18 @@ def read_scores(
         The columns.
     batch_rows : int, default=1048576
         Rows read at a time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import polars as pl
+    >>> from rankprune import stream
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "scores.parquet"
+    ...     pl.DataFrame({"s": [1, 0, 1, 0], "g": [0.9, 0.1, 0.8, 0.2]}).write_parquet(place)
+    ...     [len(labels) for labels, scores in stream.read_scores(place, "s", "g", batch_rows=3)]
+    [3, 1]
     """
     place = Path(path)
     if not place.is_file():

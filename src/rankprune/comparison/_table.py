@@ -50,6 +50,16 @@ def compare_table(
         A column with the true labels, 1 or true for positive, to judge the methods by.
     methods : iterable of str, default=None
         As in `compare`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.datasets import make_classification
+    >>> from rankprune.comparison import compare_table
+    >>> X, y = make_classification(400, random_state=0)
+    >>> table = pd.DataFrame(X).add_prefix("x").assign(label=y)
+    >>> compare_table(table, "label", methods=["rank-pruning"]).is_trusted
+    False
     """
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
         labels = read_labels(

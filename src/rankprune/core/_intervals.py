@@ -59,6 +59,12 @@ class Interval:
         The interval holds the estimate.
     covers : str
         The chance that the interval accounts for, and what it leaves out.
+
+    Examples
+    --------
+    >>> from rankprune.core import Interval
+    >>> print(Interval(0.1, 0.08, 0.13, covers="which rows were drawn"))
+    10.0% (8.0% to 13.0%)
     """
 
     estimate: float
@@ -85,6 +91,16 @@ class NoiseRateIntervals:
     n_resamples : int
     reliable : bool
         False where the probabilities do not tell the labels apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels, noise_rate_intervals
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
+    >>> found = noise_rate_intervals(labels, 0.8 * truth, random_state=0)
+    >>> found.positive_noise_rate.low < 0.2 < found.positive_noise_rate.high
+    True
     """
 
     positive_noise_rate: Interval

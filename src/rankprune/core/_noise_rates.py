@@ -36,6 +36,14 @@ class ConfidentCounts:
     Notes
     -----
     In the paper's order: the sizes of P~_{y=1}, N~_{y=1}, P~_{y=0} and N~_{y=0} (Eq. 3).
+
+    Examples
+    --------
+    >>> from rankprune import estimate_noise_rates
+    >>> labels, scores = [1] * 9 + [0] * 11, [0.9] * 9 + [0.9] + [0.1] * 10
+    >>> counts = estimate_noise_rates(labels, scores, method="confident-counts").counts
+    >>> counts.positives_labeled_positive, counts.positives_labeled_negative
+    (9.0, 1.0)
     """
 
     positives_labeled_positive: float

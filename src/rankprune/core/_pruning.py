@@ -48,6 +48,14 @@ class Pruning:
     Notes
     -----
     The cut-offs are the paper's k_1 and k_0 (Section 3.3).
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates, prune_labels
+    >>> rates = NoiseRates.from_label_error_rates(0.5, 0.0, observed_prevalence=0.5)
+    >>> pruning = prune_labels([1, 1, 0, 0], [0.9, 0.2, 0.3, 0.1], rates)
+    >>> pruning.mask.tolist(), pruning.positive_cutoff, pruning.n_negative_pruned
+    ([False, True, False, False], 0.2, 0)
     """
 
     mask: BoolArray
@@ -68,6 +76,14 @@ class Suspects:
         Row numbers.
     margins : ndarray of float
         How far the probability of each lies beyond the cut-off of its label, 0 at the cut-off.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates, rank_suspects
+    >>> rates = NoiseRates.from_label_error_rates(0.6, 0.2, observed_prevalence=0.5)
+    >>> suspects = rank_suspects([1, 1, 1, 0, 0, 0], [0.9, 0.25, 0.5, 0.7, 0.1, 0.1], rates)
+    >>> suspects.rows.tolist(), suspects.margins.tolist()
+    ([1, 2, 3], [0.25, 0.0, 0.0])
     """
 
     rows: NDArray[np.intp]
@@ -86,6 +102,17 @@ class Cutoff:
         Rows that go.
     n_ties, n_equal : int
         Those among them whose probability is the value itself, and all rows of which that is so.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates
+    >>> from rankprune.core import ConfidentState
+    >>> rates = NoiseRates.from_label_error_rates(0.5, 0.0, observed_prevalence=0.8)
+    >>> state = ConfidentState(noise_rates=rates)
+    >>> while not state.is_done:
+    ...     state = state.update([1, 1, 1, 1, 0], [0.9, 0.2, 0.3, 0.3, 0.1]).after_pass()
+    >>> state.cutoffs().positive  # of the two rows at 0.3 one goes
+    Cutoff(value=0.3, n_pruned=2, n_ties=1, n_equal=2)
     """
 
     value: float
@@ -96,7 +123,14 @@ class Cutoff:
 
 @dataclass(frozen=True)
 class Cutoffs:
-    """Which rows go, without naming them: the cut-off of either label, None where none goes."""
+    """Which rows go, without naming them: the cut-off of either label, None where none goes.
+
+    Examples
+    --------
+    >>> from rankprune.core import Cutoff, Cutoffs
+    >>> Cutoffs(positive=Cutoff(0.3, n_pruned=2, n_ties=1, n_equal=2), negative=None).values
+    (0.3, None)
+    """
 
     positive: Cutoff | None
     negative: Cutoff | None
@@ -135,7 +169,17 @@ def cutoff_of(found: Ranked, label: bool, count: int, size: int) -> Cutoff:
 
 
 class Marker:
-    """Marks the rows beyond the cut-offs, batch by batch; of tied rows the first ones go."""
+    """Marks the rows beyond the cut-offs, batch by batch; of tied rows the first ones go.
+
+    Examples
+    --------
+    >>> from rankprune.core import Cutoff, Cutoffs, Marker
+    >>> marker = Marker(Cutoffs(Cutoff(0.3, n_pruned=2, n_ties=1, n_equal=2), None))
+    >>> marker.mark_batch([1, 1, 0], [0.2, 0.3, 0.9]).tolist()
+    [True, True, False]
+    >>> marker.mark_batch([1, 1], [0.3, 0.9]).tolist()  # the one that tied has gone before
+    [False, False]
+    """
 
     def __init__(self, cutoffs: Cutoffs) -> None:
         self._ties: dict[bool, int] = {}

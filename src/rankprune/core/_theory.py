@@ -26,6 +26,15 @@ class ExpectedNoiseRates:
         The sizes of Delta P_1 and Delta N_1.
     positives_below_negative_threshold, negatives_above_negative_threshold : int
         The sizes of Delta P_0 and Delta N_0.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates
+    >>> from rankprune.core import expected_noise_rates
+    >>> rates = NoiseRates.from_noise_rates(0.5, 0.0, observed_prevalence=0.25)
+    >>> found = expected_noise_rates([1, 1, 0, 0], [0.5, 0.5, 0.5, 0.0], rates, (0.5, 0.2))
+    >>> found.negatives_above_positive_threshold, round(found.positive_noise_rate, 3)
+    (1, 0.667)
     """
 
     positive_noise_rate: float
@@ -92,6 +101,15 @@ def expected_thresholds(
     The overlap Delta p_o is the mean of P(y=1|x) P(y=0|x), which is P(y-hat=1, y=0) of the
     appendix. The ratio of set sizes printed in Section 3.2 agrees with it only where x with both
     labels have P(y=1|x) P(y=0|x) = 1.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates
+    >>> from rankprune.core import expected_thresholds
+    >>> rates = NoiseRates.from_noise_rates(0.5, 0.0, observed_prevalence=0.25)
+    >>> lower, upper = expected_thresholds([1, 0, 0, 0], [0.5, 0.5, 0.0, 0.0], [1, 1, 0, 0], rates)
+    >>> round(lower, 3), round(upper, 3)  # the means of either label
+    (0.5, 0.167)
     """
     is_positive = validate_labels(labels).is_positive
     g = validate_probabilities(probabilities, len(is_positive))
@@ -126,6 +144,14 @@ def expected_noise_rates(
         The true rates.
     thresholds : tuple of float
         LB_{y=1} and UB_{y=0}, as found or as `expected_thresholds` gives them.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates
+    >>> from rankprune.core import expected_noise_rates
+    >>> rates = NoiseRates.from_noise_rates(0.5, 0.0, observed_prevalence=0.25)
+    >>> expected_noise_rates([1, 1, 0, 0], [0.5, 0.5, 0.0, 0.0], rates, (0.5, 0.2)).positive_noise_rate
+    0.5
     """
     truth = validate_labels(true_labels, name="true_labels").is_positive
     g = validate_probabilities(probabilities, len(truth))

@@ -57,6 +57,14 @@ class Verdict:
         Estimated from the (mean) probabilities.
     n_opinions : int
         Models that were heard.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune.core import judge_labels
+    >>> truth = np.repeat([0, 1], 500)
+    >>> print(judge_labels(truth, 0.1 + 0.8 * truth).level)
+    clean
     """
 
     level: VerdictLevel

@@ -30,6 +30,13 @@ class Calibration:
         Rows (or weight) per bin.
     error : float
         Mean absolute difference of the two, by rows.
+
+    Examples
+    --------
+    >>> from rankprune.diagnostics import calibration
+    >>> found = calibration([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], n_bins=2)
+    >>> found.mean_probability.tolist(), found.share_positive.tolist()
+    ([0.1, 0.9], [0.0, 1.0])
     """
 
     mean_probability: NDArray[np.float64]

@@ -34,6 +34,15 @@ class Diagnosis:
     left_to_overlap : float
         What noise does not explain of the contradicted labels: rows that look like the other class
         without being it, or a model that is too weak to see the difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune.diagnostics import diagnose
+    >>> truth = np.repeat([0, 1], 500)
+    >>> found = diagnose(truth, 0.1 + 0.8 * truth)
+    >>> found.verdict.level, found.contradicted
+    ('clean', 0.0)
     """
 
     verdict: Verdict

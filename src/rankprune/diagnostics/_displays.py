@@ -95,6 +95,17 @@ class SeparabilityDisplay(_FromEstimator):
     ----------
     ax_, figure_
         Where it was drawn last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels
+    >>> from rankprune.diagnostics import SeparabilityDisplay
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
+    >>> display = SeparabilityDisplay.from_predictions(labels, 0.8 * truth)
+    >>> display.ax_.get_ylabel()
+    'share of the other label among them'
     """
 
     def __init__(self, curve: SeparabilityCurve) -> None:
@@ -169,6 +180,17 @@ class ProbabilityDisplay(_FromEstimator):
         Positive labels at or below the one and negative labels at or above the other are pruned.
     positive_threshold, negative_threshold : float or None
         Beyond these a row is confidently positive or negative (LB and UB of the paper).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels
+    >>> from rankprune.diagnostics import ProbabilityDisplay
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
+    >>> display = ProbabilityDisplay.from_predictions(labels, 0.8 * truth)
+    >>> display.ax_.get_xlabel()
+    'out-of-fold probability of the positive label'
     """
 
     def __init__(
@@ -257,6 +279,17 @@ class NoiseRateDisplay(_FromEstimator):
     Parameters
     ----------
     intervals : NoiseRateIntervals
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels
+    >>> from rankprune.diagnostics import NoiseRateDisplay
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
+    >>> display = NoiseRateDisplay.from_predictions(labels, 0.8 * truth, random_state=0)
+    >>> display.ax_.get_xlabel().splitlines()[0]
+    'share, with 95% intervals over rows drawn again;'
     """
 
     _draws_rows = True
@@ -333,6 +366,17 @@ class CalibrationDisplay(_FromEstimator):
     Parameters
     ----------
     calibration : Calibration
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels
+    >>> from rankprune.diagnostics import CalibrationDisplay
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
+    >>> display = CalibrationDisplay.from_predictions(labels, 0.8 * truth)
+    >>> display.ax_.get_xlabel()
+    'out-of-fold probability of the positive label'
     """
 
     def __init__(self, calibration: Calibration) -> None:
@@ -390,6 +434,13 @@ class ComparisonDisplay:
         By the name of each method, from top to bottom.
     name : str
         What they are.
+
+    Examples
+    --------
+    >>> from rankprune.diagnostics import ComparisonDisplay
+    >>> display = ComparisonDisplay({"noisy labels": 0.72, "Rank Pruning": 0.86}, "F1").plot()
+    >>> display.ax_.get_xlabel()
+    'F1'
     """
 
     def __init__(self, values: dict[str, float], name: str) -> None:

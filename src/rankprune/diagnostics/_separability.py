@@ -40,6 +40,14 @@ class SeparabilitySide:
         Confidence band of Clopper and Pearson.
     flat : bool or None
         Whether the curve stays level over the surer part of the class; None with too few rows.
+
+    Examples
+    --------
+    >>> from rankprune.diagnostics import separability_curve
+    >>> scores = [0.1, 0.1, 0.2, 0.2, 0.8, 0.8, 0.9, 0.9]
+    >>> side = separability_curve([0, 0, 0, 1, 0, 1, 1, 1], scores).positive
+    >>> side.threshold.tolist(), side.flat
+    ([0.9, 0.8, 0.2, 0.1], None)
     """
 
     share_of_class: NDArray[np.float64]
@@ -52,7 +60,16 @@ class SeparabilitySide:
 
 @dataclass(frozen=True)
 class SeparabilityCurve:
-    """Both classes: the highest probabilities first, and the lowest first."""
+    """Both classes: the highest probabilities first, and the lowest first.
+
+    Examples
+    --------
+    >>> from rankprune.diagnostics import separability_curve
+    >>> scores = [0.1, 0.1, 0.2, 0.2, 0.8, 0.8, 0.9, 0.9]
+    >>> curve = separability_curve([0, 0, 0, 1, 0, 1, 1, 1], scores)
+    >>> curve.negative.noise_rate.round(2).tolist()
+    [0.0, 0.25, 0.33, 0.5]
+    """
 
     positive: SeparabilitySide
     negative: SeparabilitySide

@@ -87,6 +87,18 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         Weights of the rows. They go into the fits, not into the counts.
     seed : int, default=0
         Decides the folds.
+
+    Examples
+    --------
+    >>> from pyspark.ml.classification import LogisticRegression
+    >>> from pyspark.ml.linalg import Vectors
+    >>> from rankprune.spark import RankPruningClassifier, local_session
+    >>> rows = [(i, float(i % 2 and i > 20), Vectors.dense([i % 2 + 0.01 * i])) for i in range(200)]
+    >>> data = local_session("local[2]").createDataFrame(rows, ["id", "label", "features"])
+    >>> base = LogisticRegression(regParam=0.01, maxIter=10)
+    >>> model = RankPruningClassifier(estimator=base, idCol="id", numFolds=2).fit(data)
+    >>> 0 < model.noise_rates.positive_noise_rate < 0.3
+    True
     """
 
     @keyword_only
@@ -249,6 +261,18 @@ class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWr
     n_positive_pruned, n_negative_pruned : int
     n_jobs : int
         Spark jobs beyond fits and scores.
+
+    Examples
+    --------
+    >>> from pyspark.ml.classification import LogisticRegression
+    >>> from pyspark.ml.linalg import Vectors
+    >>> from rankprune.spark import RankPruningClassifier, local_session
+    >>> rows = [(i, float(i % 2 and i > 20), Vectors.dense([i % 2 + 0.01 * i])) for i in range(200)]
+    >>> data = local_session("local[2]").createDataFrame(rows, ["id", "label", "features"])
+    >>> base = LogisticRegression(regParam=0.01, maxIter=10)
+    >>> model = RankPruningClassifier(estimator=base, idCol="id", numFolds=2).fit(data)
+    >>> model.transform(data).filter("id = 199").select("prediction").collect()
+    [Row(prediction=1.0)]
     """
 
     def __init__(

@@ -30,6 +30,17 @@ class SparkPruning:
         The rows with one more column, true for those to drop.
     n_jobs : int
         Spark jobs that were needed for all of it.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates
+    >>> from rankprune.spark import local_session, prune
+    >>> rows = [(1, 0.9), (1, 0.2), (0, 0.3), (0, 0.1)]
+    >>> data = local_session("local[2]").createDataFrame(rows, ["label", "score"])
+    >>> rates = NoiseRates.from_label_error_rates(0.5, 0.0, observed_prevalence=0.5)
+    >>> pruning = prune(data, "label", "score", noise_rates=rates)
+    >>> pruning.positive_cutoff, pruning.n_positive_pruned, pruning.n_negative_pruned
+    (0.2, 1, 0)
     """
 
     noise_rates: NoiseRates
@@ -75,6 +86,16 @@ def prune(
     -------
     SparkPruning
         With the counts, cut-offs and rows of `rankprune.prune_labels` on the same rows.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseRates
+    >>> from rankprune.spark import local_session, prune
+    >>> rows = [(1, 0.9), (1, 0.2), (0, 0.3), (0, 0.1)]
+    >>> data = local_session("local[2]").createDataFrame(rows, ["label", "score"])
+    >>> rates = NoiseRates.from_label_error_rates(0.5, 0.0, observed_prevalence=0.5)
+    >>> prune(data, "label", "score", noise_rates=rates).data.filter("pruned").collect()
+    [Row(label=1, score=0.2, pruned=True)]
     """
     functions = _functions()
     if column in data.columns:

@@ -18,6 +18,13 @@ def local_session(master: str = "local[*]", **settings: Any) -> Any:
         Such as ``local[2]``, or ``local-cluster[2,1,1024]`` for two worker processes.
     **settings
         More of Spark's settings, with ``__`` for dots: ``spark__sql__shuffle__partitions=8``.
+
+    Examples
+    --------
+    >>> from rankprune.spark import local_session
+    >>> spark = local_session("local[2]")
+    >>> spark.range(3).count()
+    3
     """
     if not _has_java():
         raise OSError(

@@ -1,0 +1,28 @@
+"""Formulas as MathML, which browsers show by themselves: no script, nothing to load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+
+def inline(translator: Any, node: nodes.Element) -> None:
+    """Write a formula within a sentence."""
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def block(translator: Any, node: nodes.Element) -> None:
+    """Write a formula on a line of its own, which scrolls where it is too wide."""
+    formula = convert(node.astext(), display="block")
+    translator.body.append(f'<div class="formula">{formula}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make it the renderer of all formulas."""
+    app.add_html_math_renderer("mathml", (inline, None), (block, None))
+    app.config.html_math_renderer = "mathml"
+    return {"parallel_read_safe": True}

@@ -1,0 +1,82 @@
+"""How the site is built: pages in Markdown, the API from docstrings, the gallery from code that ran.
+
+    make docs    # builds docs/_build/html without a warning, and checks every link in it
+
+Nothing is loaded from elsewhere, neither while building nor while reading.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_extensions"))
+
+project = "rankprune"
+author = "The rankprune developers"
+copyright = author  # Sphinx's name for it
+version = release = installed("rankprune")
+
+extensions = [
+    "changes",
+    "mathml",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "generated/changes.md", "gallery/*.py", "gallery/*.ipynb", "gallery/*.md5"]
+templates_path = ["_templates"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+default_role = "py:obj"
+
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # docstrings say it in words
+autodoc_mock_imports = ["pyspark"]
+numpydoc_show_class_members = False
+# Scikit-learn's own, which its pages explain.
+autodoc_default_options = {
+    "inherited-members": "BaseEstimator, ClassifierMixin, MetaEstimatorMixin, tuple, Exception",
+    "exclude-members": "set_fit_request, set_score_request, get_metadata_routing, score",
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "abort_on_example_error": True,
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("rankprune",),
+    "reference_url": {"rankprune": None},
+    "backreferences_dir": "generated/backreferences",
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 0,
+    "show_memory": False,
+    "remove_config_comments": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "rankprune"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "rankprune"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 7,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": []}

@@ -1,0 +1,74 @@
+"""Check a built site: every link and picture in it exists, and nothing is loaded from elsewhere.
+
+    python tools/check_site.py docs/_build/html
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+# What a browser loads by itself; links that people follow may lead anywhere.
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+
+
+class Page(HTMLParser):
+    """The names, the links and what is loaded of one page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        """Keep what points somewhere, and what can be pointed at."""
+        found = {name: value or "" for name, value in attributes}
+        self.names.update(found[name] for name in ("id", "name") if name in found)
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        if tag in LOADED and LOADED[tag] in found:
+            self.loaded.append(found[LOADED[tag]])
+
+
+def problems(site: Path) -> Iterator[str]:
+    """Yield one line for each thing that is wrong."""
+    pages = {path.resolve(): Page(path) for path in sorted(site.rglob("*.html"))}
+    if not pages:
+        yield f"{site}: no pages"
+    for path, page in pages.items():
+        name = path.relative_to(site.resolve())
+        for target in page.loaded:
+            if urlsplit(target).scheme in ("http", "https") or target.startswith("//"):
+                yield f"{name}: loads {target}"
+        for target in page.links + page.loaded:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            place = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if place.is_dir():
+                place /= "index.html"
+            if not place.exists():
+                yield f"{name}: {target} does not exist"
+            elif parts.fragment and place in pages:
+                if unquote(parts.fragment) not in pages[place].names:
+                    yield f"{name}: {target} has no such place"
+
+
+def main() -> None:
+    """Print what is wrong, and exit with 1 if anything is."""
+    site = Path(sys.argv[1])
+    found = list(problems(site))
+    for line in found:
+        print(line)
+    n_pages = len(list(site.rglob("*.html")))
+    print(f"{n_pages} pages, {len(found)} links or resources wrong")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
