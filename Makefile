@@ -22,7 +22,7 @@ test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
 	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
 
-test-all: .venv/.all .venv-spark/.ready  ## what make test leaves out: tests that need PyTorch, a browser or Spark
+test-all: docs .venv/.all .venv-spark/.ready  ## what make test leaves out: tests that need PyTorch, a browser, the site or Spark
 	tools/install_chromium
 	$(BIN)/python -m pytest -q tests -m "torch or browser"
 	tools/install_java
@@ -92,7 +92,7 @@ test-oldest: test-wheel  ## all tests on the wheel, with the oldest supported Nu
 	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) -m "$(APART) and not long" tests
 
 clean:
-	rm -rf .venv .venv-* dist build mutants docs/_build docs/gallery docs/generated .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* dist build mutants docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

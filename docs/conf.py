@@ -1,4 +1,4 @@
-"""How the site is built: pages in Markdown, the API from docstrings, the gallery from code that ran.
+"""How the site is built: pages in Markdown, the API from docstrings, the gallery from code.
 
     make docs    # builds docs/_build/html without a warning, and checks every link in it
 
@@ -24,17 +24,19 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "outside",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "generated/changes.md", "gallery/*.py", "gallery/*.ipynb", "gallery/*.md5"]
+exclude_patterns = ["_build", "generated/changes.md", "gallery/*.ipynb", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 default_role = "py:obj"
 
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say it in words
@@ -56,7 +58,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "download_all_examples": False,
     "show_signature": False,
-    "min_reported_time": 0,
+    "write_computation_times": False,
     "show_memory": False,
     "remove_config_comments": True,
 }

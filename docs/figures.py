@@ -1,6 +1,6 @@
 """The drawings of the guide, from data that the scripts make themselves.
 
-    python docs/figures.py [FOLDER]    writes problem.png, four_panels.png and architecture.png
+python docs/figures.py [FOLDER]    writes problem.png, four_panels.png and architecture.png
 """
 
 from __future__ import annotations
@@ -110,15 +110,18 @@ def draw_four_panels(path: Path) -> None:
         ax.axvline(place, color="k", linestyle=":")
         ax.text(place, top * 0.985, f" {name}", va="top", fontsize=10)
     ax.set(
-        xlim=(0, edges[-1]), ylim=(0, top), ylabel="rows",
+        xlim=(0, edges[-1]),
+        ylim=(0, top),
+        ylabel="rows",
         xlabel="g(x), probability of a positive label, out of fold",
     )
-    ax.legend(loc="upper center", fontsize=9)
+    ax.legend(loc="upper right", fontsize=9)
     ax.set_title("2  Count labels where the scores are sure (shaded)", fontsize=11)
 
     ax, rng = axes[1, 0], np.random.default_rng(0)
     for chosen, level, color, marker in (
-        (is_positive, 1, POSITIVE, "^"), (~is_positive, 0, NEGATIVE, "o")
+        (is_positive, 1, POSITIVE, "^"),
+        (~is_positive, 0, NEGATIVE, "o"),
     ):
         for kept, shown in ((~pruning.mask, color), (pruning.mask, GONE)):
             rows = chosen & kept
@@ -128,11 +131,14 @@ def draw_four_panels(path: Path) -> None:
         ax.plot([place, place], [low, low + 0.8], "k--", linewidth=1.5)
     n_right = (pruning.mask & wrong).sum()
     ax.set(
-        xlim=(0, edges[-1]), ylim=(-0.5, 1.5), yticks=[0, 1],
-        yticklabels=["labeled\nnegative", "labeled\npositive"], xlabel="g(x)",
+        xlim=(0, edges[-1]),
+        ylim=(-0.5, 1.5),
+        yticks=[0, 1],
+        yticklabels=["labeled\nnegative", "labeled\npositive"],
+        xlabel="g(x)",
     )
     ax.set_title(
-        f"3  Drop the least believable of each label (grey): {pruning.mask.sum()}, {n_right} rightly",
+        f"3  Drop the least believable of each label: {pruning.mask.sum()}, {n_right} rightly",
         fontsize=11,
     )
 
@@ -162,9 +168,10 @@ HOMES = (
     "classifier.py",
 )
 LAYERS = (
-    ("command line", "cli, demo"),
-    ("people", "report, review, experiments"),
-    ("one run", "check, comparison, table_model, export"),
+    ("command line", "cli"),
+    ("people", "review, demo"),
+    ("one run", "check, report, export"),
+    ("measuring", "table_model, experiments, comparison"),
     ("trust", "diagnostics, audit"),
     ("estimators", "classifier, methods, spark"),
     ("data in", "probabilities, stream, tables, metrics"),
@@ -174,8 +181,8 @@ LAYERS = (
 
 def draw_architecture(path: Path) -> None:
     """Draw the data line, where each step lives, and who may import whom."""
-    figure, ax = plt.subplots(figsize=(10, 6.4), layout="constrained")
-    ax.set(xlim=(0, 10), ylim=(-0.1, 6.5))
+    figure, ax = plt.subplots(figsize=(10, 6.9), layout="constrained")
+    ax.set(xlim=(0, 10), ylim=(-0.6, 6.5))
     ax.axis("off")
 
     def box(x: float, y: float, width: float, height: float, color: str) -> None:
@@ -192,7 +199,9 @@ def draw_architecture(path: Path) -> None:
         ax.text(x + 0.775, 5.02, home, ha="center", va="top", fontsize=8, family="monospace")
         if number < 4:
             ax.add_patch(
-                FancyArrowPatch((x + 1.57, 5.55), (x + 2.0, 5.55), arrowstyle="-|>", mutation_scale=14)
+                FancyArrowPatch(
+                    (x + 1.57, 5.55), (x + 2.0, 5.55), arrowstyle="-|>", mutation_scale=14
+                )
             )
     ax.text(0.05, 4.2, "The layers: imports point down only", fontsize=12, weight="bold")
     for number, (name, modules) in enumerate(LAYERS):
@@ -201,7 +210,9 @@ def draw_architecture(path: Path) -> None:
         ax.text(0.25, y + 0.23, name, va="center", fontsize=10.5, weight="bold")
         ax.text(2.0, y + 0.23, modules, va="center", fontsize=10, family="monospace")
     ax.add_patch(
-        FancyArrowPatch((9.6, 3.85), (9.6, 0.1), arrowstyle="-|>", mutation_scale=18, linewidth=1.5)
+        FancyArrowPatch(
+            (9.6, 3.85), (9.6, -0.45), arrowstyle="-|>", mutation_scale=18, linewidth=1.5
+        )
     )
     figure.savefig(path, dpi=120)
     plt.close(figure)

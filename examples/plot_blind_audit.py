@@ -3,13 +3,13 @@ How many rows must people judge to know how good all this was?
 ==============================================================
 
 A model's estimate of the noise shares the model's blind spots. A random sample that people judge
-without seeing label or score does not. Here the truth plays the people, so that we can see how often
-the intervals hold.
+without seeing label or score does not. Here the truth plays the people, so that we can see how
+often the intervals hold.
 """
 
 # %%
-# Digits, "above 4" or not, with flipped labels, and a weak model: a linear one, for classes that no plane
-# parts. It suspects far too many.
+# Digits, "above 4" or not, with flipped labels, and a weak model: a linear one, for classes that
+# no plane parts. It suspects far too many.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -47,8 +47,8 @@ answers = truth[sample.rows]  # what people would say
 print(audit.estimate(sample, answers))
 
 # %%
-# Forty other audits of the same table, each of 200 rows. The dashed line is the truth; the dotted one is
-# what the model believes, which no audit confirms.
+# Forty other audits of the same table, each of 200 rows. The dashed line is the truth; the dotted
+# one is what the model believes, which no audit confirms.
 
 intervals = [
     audit.estimate(drawn, truth[drawn.rows]).wrong_share

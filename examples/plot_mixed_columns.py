@@ -3,13 +3,13 @@ How do I use it in a pipeline with mixed columns?
 =================================================
 
 A table of numbers, categories and gaps goes through a ``ColumnTransformer`` as always, and
-`RankPruningClassifier` is wrapped around the whole pipeline. The preprocessing is fitted within each
-fold, so nothing leaks.
+`RankPruningClassifier` is wrapped around the whole pipeline. The preprocessing is fitted within
+each fold, so nothing leaks.
 """
 
 # %%
-# Scikit-learn's breast cancer table, made as untidy as tables are: two measurements noted in words, some
-# cells empty, labels as strings, and some of these wrong.
+# Scikit-learn's breast cancer table, made as untidy as tables are: two measurements noted in
+# words, some cells empty, labels as strings, and some of these wrong.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,12 +40,11 @@ print(X.head(3).to_string())
 X_train, X_test, truth_train, truth_test = train_test_split(
     X, truth, stratify=truth, random_state=0
 )
-labels = flip_labels(
-    truth_train, positive_noise_rate=0.2, negative_noise_rate=0.05, random_state=0
-)
+labels = flip_labels(truth_train, positive_noise_rate=0.2, negative_noise_rate=0.05, random_state=0)
 
 # %%
-# The pipeline is an ordinary one. Weights that correct the balance of the classes reach its last step.
+# The pipeline is an ordinary one. Weights that correct the balance of the classes reach its last
+# step.
 
 pipeline = make_pipeline(
     make_column_transformer(
@@ -71,7 +70,8 @@ print(f"labels as they are: {plain.score(X_test, truth_test):.3f} right on new r
 print(f"Rank Pruning:       {model.score(X_test, truth_test):.3f}")
 
 # %%
-# Each given label by what models say that have not seen it; what lies beyond a cut-off was dropped.
+# Each given label by what models say that have not seen it; what lies beyond a cut-off was
+# dropped.
 
 ProbabilityDisplay.from_predictions(labels, model.probabilities_, pos_label="malignant")
 

@@ -3,9 +3,9 @@ Can texts be told apart when only some positives are labeled?
 =============================================================
 
 Positive-unlabeled learning: somebody marked a part of what they look for, and nobody looked at the
-rest. The texts are those that every user of scikit-learn has: the sentences that describe the
-parameters of its classes. We look for those about *unsupervised* learning (clusters, components,
-neighbours in a plane), and only 40 % of them are marked.
+rest. The texts are those that every user of scikit-learn has: the paragraphs that describe its
+classes. We look for those about *unsupervised* learning (clusters, components, manifolds), and only
+40 % of them are marked.
 """
 
 # %%
@@ -17,12 +17,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, precision_score, recall_score
+from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.discovery import all_estimators
 
 from rankprune import RankPruningClassifier, flip_labels
+from rankprune.diagnostics import ComparisonDisplay
 from rankprune.methods import ElkanNotoClassifier
 
 unsupervised = {"cluster", "decomposition", "manifold", "mixture"}
@@ -45,49 +46,43 @@ print(f"{len(X)} paragraphs, {truth.sum()} of them about unsupervised learning")
 X_train, X_test, truth_train, truth_test = train_test_split(
     X, truth, stratify=truth, random_state=0
 )
-marked = flip_labels(
-    truth_train, positive_noise_rate=0.6, negative_noise_rate=0.0, random_state=0
-)
+marked = flip_labels(truth_train, positive_noise_rate=0.6, negative_noise_rate=0, random_state=0)
 
 # %%
-# ``negative_noise_rate=0`` says that every mark is right: then no marked text is ever dropped. Elkan and
-# Noto's method takes that for granted. Everything works on texts, since rows are only selected.
+# Rows are only selected, so that a list of texts goes into the pipeline as it is.
+# ``negative_noise_rate=0`` is a promise that every mark is right: then no marked text is ever
+# dropped. Elkan and Noto's method takes that for granted.
 
 base = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10))
 models = {
     "marks as they are": base,
-    "Elkan and Noto": ElkanNotoClassifier(base, random_state=0),
-    "Rank Pruning, PU": RankPruningClassifier(base, negative_noise_rate=0, random_state=0),
+    "Rank Pruning": RankPruningClassifier(base, negative_noise_rate=0, random_state=0),
+    "Rank Pruning, rates as in the paper": RankPruningClassifier(
+        base, negative_noise_rate=0, noise_estimator="confident-counts", random_state=0
+    ),
+    "Elkan and Noto, weighting": ElkanNotoClassifier(base, weighting=True, random_state=0),
 }
 figures = {}
 for name, model in models.items():
-    predicted = model.fit(X_train, marked).predict(X_test)
-    figures[name] = [
-        metric(truth_test, predicted) for metric in (precision_score, recall_score, f1_score)
-    ]
-figures["right labels"] = [
-    metric(truth_test, base.fit(X_train, truth_train).predict(X_test))
-    for metric in (precision_score, recall_score, f1_score)
-]
-pruned = models["Rank Pruning, PU"]
-print(f"estimated: {pruned.noise_rates_.positive_noise_rate:.0%} of the positives are unmarked")
+    figures[name] = f1_score(truth_test, model.fit(X_train, marked).predict(X_test))
+    if name != "marks as they are":
+        unmarked = model.noise_rates_.positive_noise_rate
+        print(f"{name}: {unmarked:.0%} of the positives are found to be unmarked")
+figures["right labels"] = f1_score(truth_test, base.fit(X_train, truth_train).predict(X_test))
 
 # %%
-# On texts that nobody has seen, judged by where they really come from:
+# F1 on texts that nobody has seen, judged by where they really come from. All three gain most of
+# what marks alone lose. Elkan and Noto's method is the best here: with thousands of words and a
+# thousand texts, scores overlap, the curve behind our default finds too few unmarked positives, and
+# what the others find too many does less harm where every mark is right.
 
-figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
-places = np.arange(3)
-for number, (name, values) in enumerate(figures.items()):
-    bars = ax.bar(places + 0.2 * (number - 1.5), values, 0.18, label=name)
-    ax.bar_label(bars, fmt="%.2f", fontsize=8)
-ax.set_xticks(places, ["precision", "recall", "F1"])
-ax.set_ylim(0, 1.12)
-ax.legend(ncols=4, loc="upper center", fontsize=8)
+ComparisonDisplay(figures, "F1").plot()
 
 # %%
-# What the model would have people look at next: the unmarked texts that it believes most.
+# What people should look at next: the unmarked texts that the model believes most.
 
+pruned = models["Rank Pruning"]
 unmarked = np.flatnonzero(marked == 0)
-best = unmarked[np.argsort(-pruned.probabilities_[unmarked])[:5]]
-for row in best:
+for row in unmarked[np.argsort(-pruned.probabilities_[unmarked])[:5]]:
     print("right " if truth_train[row] else "wrong ", X_train[row][:76])
+plt.show()

@@ -2,13 +2,13 @@
 What if I have ten million scores?
 ==================================
 
-Labels and scores come in batches, from a file, a database or a generator; nothing is held but a state
-of some hundred kilobytes. Counts, cut-offs and masks are the same to the bit as on arrays.
+Labels and scores come in batches, from a file, a database or a generator; nothing is held but a
+state of some hundred kilobytes. Counts, cut-offs and masks are the same to the bit as on arrays.
 """
 
 # %%
-# Ten batches of a million rows, made anew each time they are asked for. They could be read from Parquet
-# with ``stream.read_scores``.
+# Ten batches of a million rows, made anew each time they are asked for. They could be read from
+# Parquet with ``stream.read_scores``.
 
 import time
 
@@ -34,20 +34,26 @@ for _ in batches():
 making = time.perf_counter() - start
 
 # %%
-# Rates and cut-offs take a few passes; making the rows is most of the time here, so it is told apart.
+# Rates and cut-offs take a few passes; making the rows is most of the time here, so it is told
+# apart.
 
 start = time.perf_counter()
 pruning = stream.prune_labels(batches)
 spent = time.perf_counter() - start
 print(pruning.noise_rates)
-print(f"{pruning.n_rows:,} rows in {pruning.n_passes} passes: {spent:.1f} s, of which making the ")
-print(f"rows took about {pruning.n_passes * making:.1f} s")
-print(f"{pruning.n_positive_pruned:,} positive labels go, at or below {pruning.positive_cutoff:.3f}")
-print(f"{pruning.n_negative_pruned:,} negative labels go, at or above {pruning.negative_cutoff:.3f}")
+made = pruning.n_passes * making
+print(
+    f"{pruning.n_rows:,} rows, {pruning.n_passes} passes, {spent:.2f} s; making rows {made:.2f} s"
+)
+for name, count, cutoff in (
+    ("positive", pruning.n_positive_pruned, pruning.positive_cutoff),
+    ("negative", pruning.n_negative_pruned, pruning.negative_cutoff),
+):
+    print(f"{count:,} {name} labels go; the last one has a score of {cutoff:.3f}")
 
 # %%
-# The mask comes batch by batch, too, or goes straight to a file with ``write_mask``. Here we count what is
-# dropped and kept along the scores.
+# The mask comes batch by batch, too, or goes straight to a file with ``write_mask``. Here we count
+# what is dropped and kept along the scores.
 
 edges = np.linspace(0, 1, 101)
 counts = {name: np.zeros(100) for name in ("kept", "dropped")}

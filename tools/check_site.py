@@ -1,6 +1,6 @@
 """Check a built site: every link and picture in it exists, and nothing is loaded from elsewhere.
 
-    python tools/check_site.py docs/_build/html
+python tools/check_site.py docs/_build/html
 """
 
 from __future__ import annotations
@@ -35,9 +35,14 @@ class Page(HTMLParser):
             self.loaded.append(found[LOADED[tag]])
 
 
+def pages_of(site: Path) -> list[Path]:
+    """Return the pages, without the templates that the theme leaves among its files."""
+    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+
+
 def problems(site: Path) -> Iterator[str]:
     """Yield one line for each thing that is wrong."""
-    pages = {path.resolve(): Page(path) for path in sorted(site.rglob("*.html"))}
+    pages = {path.resolve(): Page(path) for path in pages_of(site)}
     if not pages:
         yield f"{site}: no pages"
     for path, page in pages.items():
@@ -54,9 +59,12 @@ def problems(site: Path) -> Iterator[str]:
                 place /= "index.html"
             if not place.exists():
                 yield f"{name}: {target} does not exist"
-            elif parts.fragment and place in pages:
-                if unquote(parts.fragment) not in pages[place].names:
-                    yield f"{name}: {target} has no such place"
+            elif (
+                parts.fragment
+                and place in pages
+                and unquote(parts.fragment) not in pages[place].names
+            ):
+                yield f"{name}: {target} has no such place"
 
 
 def main() -> None:
@@ -65,8 +73,7 @@ def main() -> None:
     found = list(problems(site))
     for line in found:
         print(line)
-    n_pages = len(list(site.rglob("*.html")))
-    print(f"{n_pages} pages, {len(found)} links or resources wrong")
+    print(f"{len(pages_of(site))} pages, {len(found)} links or resources wrong")
     sys.exit(bool(found))
 
 

@@ -17,7 +17,7 @@ def inline(translator: Any, node: nodes.Element) -> None:
 def block(translator: Any, node: nodes.Element) -> None:
     """Write a formula on a line of its own, which scrolls where it is too wide."""
     formula = convert(node.astext(), display="block")
-    translator.body.append(f'<div class="formula">{formula}</div>')
+    translator.body.append(f'<div class="formula" tabindex="0">{formula}</div>')
     raise nodes.SkipNode
 
 

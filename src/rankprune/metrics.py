@@ -32,7 +32,6 @@ from rankprune.exceptions import (
     warn_caller,
 )
 
-
 __all__ = ["CleanMetric", "clean_metrics", "clean_scorer"]
 
 

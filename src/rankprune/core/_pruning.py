@@ -258,9 +258,9 @@ def prune_labels(
 
     Notes
     -----
-    Step 2.1 of Algorithm 1: pi_1 |P~| positive labels with the lowest and pi_0 |N~| negative
-    labels with the highest probability. The filter ``g(x) >= k_1`` printed in Section 3.3 would
-    keep the row at the cut-off and so remove one fewer.
+    Step 2.1 of Algorithm 1: ``pi_1 |P~|`` positive labels with the lowest and ``pi_0 |N~|``
+    negative ones with the highest probability. The filter ``g(x) >= k_1`` printed in Section 3.3
+    would keep the row at the cut-off and so remove one fewer.
 
     Examples
     --------

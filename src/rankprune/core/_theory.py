@@ -150,7 +150,8 @@ def expected_noise_rates(
     >>> from rankprune import NoiseRates
     >>> from rankprune.core import expected_noise_rates
     >>> rates = NoiseRates.from_noise_rates(0.5, 0.0, observed_prevalence=0.25)
-    >>> expected_noise_rates([1, 1, 0, 0], [0.5, 0.5, 0.0, 0.0], rates, (0.5, 0.2)).positive_noise_rate
+    >>> found = expected_noise_rates([1, 1, 0, 0], [0.5, 0.5, 0.0, 0.0], rates, (0.5, 0.2))
+    >>> found.positive_noise_rate
     0.5
     """
     truth = validate_labels(true_labels, name="true_labels").is_positive

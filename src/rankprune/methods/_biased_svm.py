@@ -56,7 +56,7 @@ class BiasedSVMClassifier(MarginPUClassifier):
 
     Notes
     -----
-    Minimises |w|^2 / 2 + C+ (mistakes on labeled rows) + C- (mistakes on unlabeled rows), with
+    Minimises ``|w|^2 / 2`` + C+ (mistakes on labeled rows) + C- (mistakes on unlabeled rows), with
     C+ > C-, since labeled rows are taken to be right and unlabeled ones are not. Probabilities are
     a sigmoid of the distance to the boundary, which is where they are one half.
 

@@ -56,9 +56,11 @@ def render(results: Path, docs: Path, *, small: bool = False, seed: int = 0) -> 
     pages = {
         "README.md": findings_page(book, data_sets),
         "table3.md": _logistic_page(book, data_sets),
-        "tablec5.md": _class_page(book, data_sets[-1], "logreg"),
-        "table4.md": "\n".join(
-            _class_page(book, dataset, network)
+        "tablec5.md": "# Tables C5 to C7: logistic regression, by class\n\n"
+        + _class_part(book, data_sets[-1], "logreg"),
+        "table4.md": "# Tables 4, C3, C4, C8 and C9: convolutional networks, by class\n\n"
+        + "\n".join(
+            _class_part(book, dataset, network)
             for dataset in data_sets
             for network in book.networks(dataset)
         ),
@@ -96,6 +98,7 @@ def _logistic_page(book: Book, data_sets: list[str]) -> str:
     ]
     for dataset in data_sets:
         cells = DATA_SETS[dataset].logreg_cells
+        parts.append(f"## {DATA_NAMES[dataset]}\n")
         for metric in ("f1", "error", "auc_pr"):
             parts.append(str(_side_table(book, dataset, "logreg", metric, cells)))
         for metric in ("f1", "error", "auc_pr"):
@@ -215,10 +218,9 @@ def _verdict(differences: Sequence[float]) -> str:
 # ---- Tables by class: 4, C3 to C9
 
 
-def _class_page(book: Book, dataset: str, classifier: str) -> str:
+def _class_part(book: Book, dataset: str, classifier: str) -> str:
     what = "logistic regression" if classifier == "logreg" else "convolutional network"
-    which = "C5 to C7" if classifier == "logreg" else "4, C3, C4, C8 and C9"
-    parts = [f"# Tables {which}: {DATA_NAMES[dataset]}, {what}\n"]
+    parts = [f"## {DATA_NAMES[dataset]}, {what}\n"]
     if classifier != "logreg":
         network = NETWORKS[dataset]
         epochs = classifier.removeprefix("cnn").removeprefix("-") or network["max_epochs"]

@@ -1,0 +1,19 @@
+"""Links to files outside of docs/ become downloads, so that they work here as on a code host."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+LINK = re.compile(r"\[([^\]]+)\]\((\.\./(?:results|benchmarks)/[^)#]+)\)")
+
+
+def offer(_app: Any, _name: str, text: list[str]) -> None:
+    """Rewrite the links of one page before it is parsed."""
+    text[0] = LINK.sub(r"{download}`\1 <\2>`", text[0])
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Look at every page."""
+    app.connect("source-read", offer)
+    return {"parallel_read_safe": True}
