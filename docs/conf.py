@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "abort_on_example_error": True,
+    "capture_repr": (),
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("rankprune",),
     "reference_url": {"rankprune": None},

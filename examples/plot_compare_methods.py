@@ -44,7 +44,7 @@ print(found)
 
 # %%
 # A quarter of the rows, 450, was held out with right labels: three rows are .007 of the error, so
-# small differences mean nothing. `docs/choosing.md` has 21 data sets in eight situations.
+# small differences mean nothing. :doc:`/choosing` has 21 data sets in eight situations.
 
 found.plot("error")
 

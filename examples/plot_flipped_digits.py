@@ -29,7 +29,9 @@ print(f"{wrong.sum()} of {len(labels)} labels are wrong")
 
 model = RankPruningClassifier(RandomForestClassifier(random_state=0), random_state=0)
 model.fit(X, labels)
-print(model.noise_rates_)
+rates = model.noise_rates_
+print(f"of the labels “odd” {rates.positive_label_error_rate:.0%} are wrong, by the estimate,")
+print(f"and of the labels “even” {rates.negative_label_error_rate:.0%}")
 found = model.prune_mask_
 print(
     f"{found.sum()} suspects, {(found & wrong).sum()} of them wrong: "

@@ -64,7 +64,9 @@ pipeline = make_pipeline(
 )
 model = RankPruningClassifier(pipeline, pos_label="malignant", cv=5, random_state=0)
 model.fit(X_train, labels)
-print(model.noise_rates_)
+rates = model.noise_rates_
+print(f"{rates.positive_label_error_rate:.0%} of the labels “malignant” are wrong,")
+print(f"and {rates.negative_label_error_rate:.0%} of the labels “benign”")
 plain = pipeline.fit(X_train, labels)
 print(f"labels as they are: {plain.score(X_test, truth_test):.3f} right on new rows")
 print(f"Rank Pruning:       {model.score(X_test, truth_test):.3f}")

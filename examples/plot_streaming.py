@@ -40,7 +40,8 @@ making = time.perf_counter() - start
 start = time.perf_counter()
 pruning = stream.prune_labels(batches)
 spent = time.perf_counter() - start
-print(pruning.noise_rates)
+rates = pruning.noise_rates
+print(f"rho1 = {rates.positive_noise_rate:.3f}, rho0 = {rates.negative_noise_rate:.3f}")
 made = pruning.n_passes * making
 print(
     f"{pruning.n_rows:,} rows, {pruning.n_passes} passes, {spent:.2f} s; making rows {made:.2f} s"
