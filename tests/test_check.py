@@ -19,8 +19,9 @@ from rankprune import (
 )
 from rankprune._before_after import _difference_interval
 from rankprune._duplicates import count_duplicates, hash_rows
-from rankprune._label_check import headline, reason_for
+from rankprune._label_check import headline
 from rankprune._models import find_model
+from rankprune._run_scores import reason_for
 from rankprune.exceptions import TableError, UninformativeProbabilitiesWarning
 
 pytest.importorskip("duckdb")

@@ -12,11 +12,13 @@ LAYERS = {
     "exceptions": 0,
     "core": 0,
     "_csv_records": 0,
+    "_sql": 0,
     "_files": 1,
     "_fitting": 1,
     "_plain": 1,
     "_relabel": 1,
     "_spooling": 1,
+    "_table_headers": 1,
     "_visible": 1,
     "metrics": 1,
     "stream": 2,
@@ -34,6 +36,7 @@ LAYERS = {
     "audit": 5,
     "diagnostics": 5,
     "_label_check": 6,
+    "_run_scores": 3,
     "comparison": 6,
     "_answer": 7,
     "_audit_record": 7,
@@ -67,7 +70,7 @@ EXTRAS = {
         "_cli_tables.py",
         "__main__.py",
     },
-    "duckdb": {"tables.py", "_label_check.py", "stream.py"},
+    "duckdb": {"tables.py", "_table_headers.py", "_run_scores.py", "stream.py"},
     "pyarrow": {"stream.py", "_prune.py"},
     "pyspark": {"_prune.py", "_classifier.py", "_session.py"},
     "jinja2": {"_page.py", "_app.py"},
@@ -83,8 +86,8 @@ EXTRAS = {
     "llvmlite": {"_compiled.py"},
     "pandas": {"_result.py"},
 }
-# threadpoolctl is scikit-learn's own dependency.
-BASE = {"numpy", "scipy", "sklearn", "threadpoolctl"}
+# The last two are scikit-learn's own dependencies.
+BASE = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 
 FILES = sorted(SOURCE.rglob("*.py"))
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from rankprune import LabelCheck, check, check_table, write_report
-from rankprune._label_check import SavedScores, Scores
+from rankprune._run_scores import SavedScores, Scores
 from rankprune.exceptions import TableError, UninformativeProbabilitiesWarning
 
 
@@ -77,13 +77,13 @@ def test_other_estimators_are_as_near_as_bins_are(both):
 
 
 def test_saved_loaded_reported_and_read_only_when_asked(both, tmp_path, monkeypatch):
-    from rankprune import _label_check
+    from rankprune import _run_scores
 
     held, streamed = both(table(), noise_estimator="confident-counts", id="name")
     reads = []
-    read = _label_check._read_scores
+    read = _run_scores._read_scores
     monkeypatch.setattr(
-        _label_check, "_read_scores", lambda *args: reads.append(args) or read(*args)
+        _run_scores, "_read_scores", lambda *args: reads.append(args) or read(*args)
     )
     page = write_report(streamed.save(tmp_path / "run"))
     assert not reads

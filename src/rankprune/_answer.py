@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from rankprune.core import NoiseRateIntervals, NoiseRates
 from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import row_intervals
+from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import RankPruneWarning, warn_caller
 
 _log = logging.getLogger("rankprune")
@@ -40,6 +41,15 @@ def intervals_of(
             n_resamples=_N_RESAMPLES,
             random_state=random_state,
         )
+
+
+def curves_of(few: Inputs) -> dict[str, Any]:
+    """Return the curves that a check keeps, by their names in it."""
+    rows, weight = (few.is_positive, few.probabilities), few.sample_weight
+    return {
+        "separability": separability_curve(*rows, sample_weight=weight),
+        "calibration": calibration(*rows, sample_weight=weight),
+    }
 
 
 def said_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:

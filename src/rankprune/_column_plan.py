@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankprune._sql import sql_text
 from rankprune.exceptions import TableError
-from rankprune.tables import Table, sql_text
+from rankprune.tables import Table
 
 # Cells that mean "not known" in a column of numbers or dates; as a category they stay themselves.
 _MISSING = ("", "na", "n/a", "#n/a", "nan", "inf", "-inf", "null", "none", "nil", "?", "-", ".")

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankprune._column_plan import MAX_LEVELS, Plan, date_sql, number_sql, portions
+from rankprune._sql import sql_text
 from rankprune.exceptions import TableError
-from rankprune.tables import Table, sql_text
+from rankprune.tables import Table
 
 # Up to this many levels are counted for many columns at once.
 _FEW_LEVELS = 1000

@@ -80,8 +80,6 @@ class Doubt:
 
     def inputs(self, scores: FloatArray) -> Inputs:
         """Return what the noise rates are estimated from."""
-        if self.weight is None and self.doubted.all():
-            return Inputs(self.is_positive, scores, None)
         weight = None if self.weight is None else self.weight[self.doubted]
         return Inputs(self.is_positive[self.doubted], scores[self.doubted], weight)
 

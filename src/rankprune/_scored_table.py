@@ -16,19 +16,11 @@ from typing import Any
 import numpy as np
 
 from rankprune import stream
-from rankprune._answer import N_BINS, intervals_of, said_once, versions
+from rankprune._answer import N_BINS, curves_of, intervals_of, said_once, versions
 from rankprune._column_plan import number_sql
-from rankprune._label_check import (
-    SCORES,
-    Confident,
-    Histogram,
-    LabelCheck,
-    SavedScores,
-    Source,
-    SuspectRow,
-    Tally,
-    copy_scores_sql,
-)
+from rankprune._label_check import SCORES, Confident, Histogram, LabelCheck, Source, SuspectRow
+from rankprune._run_scores import SavedScores, Tally, copy_scores_sql
+from rankprune._sql import sql_text
 from rankprune._table_findings import MAX_CELL, MAX_COLUMNS, MAX_SHOWN
 from rankprune._table_rows import (
     LabelNames,
@@ -43,9 +35,8 @@ from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import coarser
 from rankprune.core._registry import estimate_unknown_rates
 from rankprune.core._verdict import judge
-from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import TableError
-from rankprune.tables import Table, sql_text, write_errors
+from rankprune.tables import Table, write_errors
 
 _EXACT = "confident-counts"
 
@@ -80,6 +71,7 @@ def check_scored(
         settings["drop_unlabeled"],
         negative=settings["negative"],
     )
+    asked = {"positive": labels.positive, "negative": labels.negative, "embeddings_sha256": None}
     named = named_columns(table, settings)
     notes = (*labels.notes, *refuse_unused(settings))
     with tempfile.TemporaryDirectory(prefix="rankprune-") as working:
@@ -90,33 +82,24 @@ def check_scored(
             warnings.simplefilter("always")
             estimated = rows.rates(noise_estimator, bins)
             verdict = judge(few, [few.probabilities], noise_estimator)
-        rates = estimated
-        if verdict.level == "clean":
-            rates = estimated.with_known(positive=0.0, negative=0.0)
-        intervals = intervals_of(few, estimated, noise_estimator, random_state)
+        is_clean = verdict.level == "clean"
+        rates = estimated.with_known(positive=0.0, negative=0.0) if is_clean else estimated
         cutoffs = rows.cutoffs(rates)
         folder = _Folder()
         scores = folder.path / SCORES
         rows.write_scores(scores, cutoffs, rates)
-        confident = rows.rates_by_counts()
         hidden = {settings["label"], *settings["redact"]}
         shown = [name for name in table.names if name not in hidden][:MAX_COLUMNS]
-        few_rows = (few.is_positive, few.probabilities)
         return LabelCheck(
             positive=labels.positive,
             negative=labels.negative,
             verdict=verdict,
             noise_rates=rates,
             estimated_rates=estimated,
-            intervals=intervals,
-            separability=separability_curve(*few_rows, sample_weight=few.sample_weight),
-            calibration=calibration(*few_rows, sample_weight=few.sample_weight),
+            intervals=intervals_of(few, estimated, noise_estimator, random_state),
+            **curves_of(few),
             histogram=rows.histogram(),
-            confident=Confident(
-                float(confident.positive_threshold or 0.0),
-                float(confident.negative_threshold or 0.0),
-                confident.counts,  # type: ignore[arg-type]  # this estimator has them
-            ),
+            confident=Confident.of(rows.rates_by_counts()),
             positive_cutoff=cutoffs.values[0],
             negative_cutoff=cutoffs.values[1],
             out_of_fold=False,
@@ -129,12 +112,7 @@ def check_scored(
             notes=notes,
             warnings=said_once(caught),
             source=source,
-            settings={
-                **settings,
-                "positive": labels.positive,
-                "negative": labels.negative,
-                "embeddings_sha256": None,
-            },
+            settings={**settings, **asked},
             versions=versions(),
             tally=rows.tally(scores),
             scores=SavedScores(scores, "id" in named, folder),

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from rankprune._column_plan import Plan, number_sql, plan_columns
 from rankprune._features import Encoder, fit_encoder
+from rankprune._sql import sql_text
 from rankprune.exceptions import TableError
-from rankprune.tables import Table, sql_text
+from rankprune.tables import Table
 
 _log = logging.getLogger("rankprune")
 

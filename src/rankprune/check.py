@@ -12,19 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune._answer import N_BINS, intervals_of, said_once, versions
+from rankprune._answer import N_BINS, curves_of, intervals_of, said_once, versions
 from rankprune._before_after import judge_on_trusted
 from rankprune._duplicates import Hashes, count_duplicates, hash_rows
-from rankprune._label_check import (
-    BeforeAfter,
-    Confident,
-    Histogram,
-    LabelCheck,
-    Scores,
-    Source,
-    Tally,
-)
+from rankprune._label_check import BeforeAfter, Confident, Histogram, LabelCheck, Source
 from rankprune._models import find_model, model_name
+from rankprune._run_scores import Scores, Tally
 from rankprune._scored_table import check_scored, refuse_unused
 from rankprune._table_findings import MAX_COLUMNS, MAX_SHOWN, leaks, shown_rows, subgroups
 from rankprune._table_rows import (
@@ -48,7 +41,6 @@ from rankprune.core._inputs import Inputs, validate_labels
 from rankprune.core._intervals import coarser
 from rankprune.core._registry import DEFAULT_ESTIMATOR
 from rankprune.core._verdict import judge
-from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import TableError
 from rankprune.probabilities import Folds, make_splits
 from rankprune.table_model import chosen_model, open_checked
@@ -464,7 +456,7 @@ def _check(
             inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=None
         )
     said = said_once(caught)
-    splits, few_rows = scored.folds.splits, (few.is_positive, few.probabilities)
+    splits = scored.folds.splits
     return LabelCheck(
         positive=names[0],
         negative=names[1],
@@ -472,15 +464,10 @@ def _check(
         noise_rates=scored.rates,
         estimated_rates=scored.estimated,
         intervals=intervals,
-        separability=separability_curve(*few_rows, sample_weight=few.sample_weight),
-        calibration=calibration(*few_rows, sample_weight=few.sample_weight),
+        **curves_of(few),
         # Of the ranking that the cut-offs belong to.
         histogram=_histogram(doubt.inputs(found.ranking)),
-        confident=Confident(
-            positive_threshold=float(confident.positive_threshold or 0.0),
-            negative_threshold=float(confident.negative_threshold or 0.0),
-            counts=confident.counts,  # type: ignore[arg-type]  # this estimator has them
-        ),
+        confident=Confident.of(confident),
         positive_cutoff=cutoffs[0],
         negative_cutoff=cutoffs[1],
         out_of_fold=probabilities is None,

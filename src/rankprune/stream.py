@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankprune._files import whole_file
 from rankprune._spooling import link
+from rankprune._sql import sql_name, sql_text
 from rankprune.core import ConfidentState, Cutoffs, Marker, NoiseRates
 from rankprune.core._inputs import validate_batch, validate_batch_labels, validate_count
 
@@ -288,9 +289,7 @@ class _Parquet:
             raise ImportError(
                 "Parquet files need DuckDB, which is not installed. Install rankprune[cli]."
             ) from error
-        label, probability = (
-            '"' + name.replace('"', '""') + '"' for name in (self.label, self.probability)
-        )
+        label, probability = sql_name(self.label), sql_name(self.probability)
         with (
             tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
             duckdb.connect() as connection,
@@ -298,7 +297,7 @@ class _Parquet:
             # By a name without signs that stand for others, lest other files be read.
             place = Path(folder) / "scores.parquet"
             link(self.path, place)
-            source = "'" + str(place).replace("'", "''") + "'"
+            source = sql_text(place)
             try:
                 counted = connection.execute(
                     f"SELECT count(*) FROM read_parquet({source})"

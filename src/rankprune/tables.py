@@ -6,15 +6,10 @@ features are made. Columns go by their position, so no name can be wrong, repeat
 
 from __future__ import annotations
 
-import codecs
-import csv
 import difflib
 import hashlib
-import io
-import json
 import logging
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,24 +22,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._csv_records import count_cells, csv_records, goes_on
+from rankprune._csv_records import count_cells, csv_records
 from rankprune._files import unfinished, whole_file
 from rankprune._spooling import FORMATS, Spooled, existing, refuse_unknown_encoding, spool
+from rankprune._sql import sql_name, sql_text
+from rankprune._table_headers import (
+    MAX_RECORD,
+    Unreadable,
+    csv_header,
+    json_names,
+    listed,
+    parquet_columns,
+    ragged_text,
+    readable,
+    refuse_repeated,
+)
 from rankprune.exceptions import TableError
 
 _log = logging.getLogger("rankprune")
 
-_DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}
-# A record longer than this is not read; the buffer must hold at least one.
-_MAX_RECORD, _BUFFER = 1 << 25, 1 << 26
 # Columns are fetched together up to this many bytes of numbers.
 _FETCH_BYTES = 1 << 27
 # Columns hashed in one query.
 _HASHED = 100
 # Text of more columns is kept by column while it is open.
 _WIDE = 300
-# Of one cell in an error message.
-_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Table:
         folded = {known.casefold().strip(): known for known in self.names}
         near = difflib.get_close_matches(name.casefold().strip(), list(folded), n=3, cutoff=0.6)
         shown = " or ".join(repr(folded[match]) for match in near)
-        advice = f"Did you mean {shown}?" if near else f"It has {_listed(self.names)}."
+        advice = f"Did you mean {shown}?" if near else f"It has {listed(self.names)}."
         raise TableError(f"{argument} must be a column of {self.name}; {name!r} is none. {advice}")
 
     def refuse_taken(self, names: Sequence[str]) -> None:
@@ -210,14 +212,14 @@ class Table:
         names = [*self.names, *shown]
         columns = [f"t.c{i}" for i in range(len(self.names))]
         for position, name in (replaced or {}).items():
-            new = f"CAST(b.{_quoted(name)} AS {self.types[position]})"
+            new = f"CAST(b.{sql_name(name)} AS {self.types[position]})"
             columns[position] = f"coalesce({new}, {columns[position]})"
         if safe:
             columns = [
                 _spreadsheet_safe(column) if _is_text(self.types[i]) else column
                 for i, column in enumerate(columns)
             ]
-        columns += [f"b.{_quoted(name)}" for name in shown]
+        columns += [f"b.{sql_name(name)}" for name in shown]
         source = f"(SELECT * FROM {self._source}) t"
         if added:
             self._connection.register("beside", added)
@@ -226,7 +228,7 @@ class Table:
             if kind == "parquet":
                 _refuse_names_alike(names)
                 named = ", ".join(
-                    f"{column} AS {_quoted(name)}"
+                    f"{column} AS {sql_name(name)}"
                     for column, name in zip(columns, names, strict=True)
                 )
                 copy = f"COPY (SELECT {named} FROM {source} WHERE {where}) TO {sql_text(part)}"
@@ -279,7 +281,7 @@ class Table:
         try:
             return self._connection.execute(sql)
         except duckdb.Error as error:
-            raise _readable(error, self.name, self.format) from error
+            raise readable(error, self.name, self.format) from error
 
 
 @contextmanager
@@ -368,22 +370,22 @@ def _file_table(
 ) -> Table:
     place = sql_text(spooled.place)
     if spooled.format == "csv":
-        names, delimiter, reading = _csv_header(spooled.place, name, delimiter)
+        names, delimiter, reading = csv_header(spooled.place, name, delimiter)
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
         source = f"read_csv({reading}, columns={{{columns}}})"
         types = ["VARCHAR"] * len(names)
     elif spooled.format == "jsonl":
-        names = _json_names(spooled.place, name, connection)
+        names = json_names(spooled.place, name, connection)
         keys = ", ".join(f"{sql_text(key)}: 'VARCHAR'" for key in names)
-        picked = ", ".join(f"{_quoted(key)} AS c{i}" for i, key in enumerate(names))
+        picked = ", ".join(f"{sql_name(key)} AS c{i}" for i, key in enumerate(names))
         reader = f"read_json({place}, format='newline_delimited', columns={{{keys}}}"
-        source = f"(SELECT {picked} FROM {reader}, maximum_object_size={_MAX_RECORD}))"
+        source = f"(SELECT {picked} FROM {reader}, maximum_object_size={MAX_RECORD}))"
         types = ["VARCHAR"] * len(names)
     else:
-        names, types = _parquet_columns(place, name, connection)
+        names, types = parquet_columns(place, name, connection)
         positions = ", ".join(f"c{i}" for i in range(len(names)))
         source = f"read_parquet({place}) AS t({positions})"
-    _refuse_repeated(names, name)
+    refuse_repeated(names, name)
     table = Table(
         name,
         path,
@@ -404,7 +406,7 @@ def _counted_csv(table: Table, place: Path) -> Table:
     """Return the table with its number of rows; its lines may end in several ways."""
     try:
         return _counted(table)
-    except _Unreadable as error:
+    except Unreadable as error:
         if not error.is_uneven:
             raise (error.is_ragged and _first_ragged(place, table)) or error from error
     even = place.with_name("even.csv")
@@ -415,19 +417,12 @@ def _counted_csv(table: Table, place: Path) -> Table:
         # DuckDB wants all lines to end alike; cells of several lines stay as they are.
         for _, record in csv_records(lines, table.delimiter, len(table.names)):
             copy.write(record.rstrip("\r\n") + "\n")
-    _, _, reading = _csv_header(even, table.name, table.delimiter)
+    _, _, reading = csv_header(even, table.name, table.delimiter)
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(table.names)))
     try:
         return _counted(replace(table, _source=f"read_csv({reading}, columns={{{columns}}})"))
-    except _Unreadable as error:
+    except Unreadable as error:
         raise (error.is_ragged and _first_ragged(place, table)) or error from error
-
-
-class _Unreadable(TableError):
-    """What DuckDB found wrong with a file: too many or too few cells, or lines that end unlike."""
-
-    is_ragged = False
-    is_uneven = False
 
 
 def _first_ragged(place: Path, table: Table) -> TableError | None:
@@ -437,16 +432,9 @@ def _first_ragged(place: Path, table: Table) -> TableError | None:
         for row, record in csv_records(lines, table.delimiter, expected):
             found = count_cells(record, table.delimiter)
             if row is not None and found != expected:
-                return TableError(_ragged_text(table.name, expected, number, found))
+                return TableError(ragged_text(table.name, expected, number, found))
             number += record.count("\n") or record.count("\r")
     return None
-
-
-def _ragged_text(name: str, expected: int, line: int, found: int) -> str:
-    return (
-        f"{name} must have {expected} cells in every row, as in its header; line {line} has "
-        f"{found}. Mend that line, or pass --delimiter where it was misread."
-    )
 
 
 def _by_column(table: Table, place: Path) -> Table:
@@ -471,7 +459,7 @@ def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
             f"table must be a path, '-' or a data frame, got {type(frame).__name__}. For an array "
             "of features call check_labels."
         )
-    _refuse_repeated(names, "data frame")
+    refuse_repeated(names, "data frame")
     positions = [f"c{i}" for i in range(len(names))]
     if hasattr(frame, "write_parquet"):
         frame.rename(dict(zip(frame.columns, positions, strict=True))).write_parquet(
@@ -501,170 +489,21 @@ def _counted(table: Table) -> Table:
     return replace(table, n_rows=n_rows)
 
 
-def _csv_header(place: Path, name: str, delimiter: str | None) -> tuple[list[str], str, str]:
-    """Return the names in the first record, the delimiter, and how DuckDB is to read the rest."""
-    if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
-        raise TableError(f"delimiter must be one sign, such as ; or a tab, got {delimiter!r}.")
-    with place.open(encoding="utf-8-sig", newline="") as lines:
-        record = ""
-        for line in lines:
-            record += line
-            if not goes_on(record, delimiter or _likely_delimiter(record)):
-                break
-            if len(record) > _MAX_RECORD:
-                break
-    if not record.strip():
-        raise TableError(
-            f"{name} must begin with the names of its columns; its first line is blank."
-        )
-    delimiter = delimiter or _likely_delimiter(record)
-    limit = csv.field_size_limit(_MAX_RECORD)
-    try:
-        names = next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter))
-    finally:
-        csv.field_size_limit(limit)
-    if len(record.splitlines()) > 1:
-        # DuckDB would take a header of several lines, and the first row with it.
-        place = _without_header(place, record)
-        header = "false"
-    else:
-        header = "true"
-    source = (
-        f"{sql_text(place)}, header={header}, auto_detect=false, delim={sql_text(delimiter)}, "
-        f"""quote='"', escape='"', max_line_size={_MAX_RECORD}, buffer_size={_BUFFER}"""
-    )
-    return names, delimiter, source
-
-
-def _likely_delimiter(record: str) -> str:
-    """Return the sign that occurs most often outside of quotes."""
-    unquoted = re.sub(r'(?:(?<=^)|(?<=[,;\t|]))"(?:[^"]|"")*("|$)', "", record)
-    return max(_DELIMITERS, key=unquoted.count)
-
-
-def _without_header(place: Path, record: str) -> Path:
-    rest = place.with_name("rows.csv")
-    with place.open("rb") as whole, rest.open("wb") as rows:
-        mark = len(codecs.BOM_UTF8) if whole.read(3) == codecs.BOM_UTF8 else 0
-        whole.seek(mark + len(record.encode()))
-        shutil.copyfileobj(whole, rows)
-    return rest
-
-
-def _json_names(place: Path, name: str, connection: Any) -> list[str]:
-    import duckdb
-
-    reader = f"{sql_text(place)}, format='newline_delimited', maximum_object_size={_MAX_RECORD}"
-    # Many keys that few lines have are columns too, not one column of pairs.
-    inferred = f"{reader}, sample_size=-1, maximum_depth=1, map_inference_threshold=-1"
-    try:
-        described = connection.execute(f"DESCRIBE SELECT * FROM read_json({inferred})").fetchall()
-        keys = connection.execute(
-            f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({reader})"
-        ).fetchall()
-    except duckdb.Error as error:
-        raise _bad_json(place, name) or _readable(error, name, "jsonl") from error
-    names = [row[0] for row in described]
-    known = {key for (key,) in keys}
-    if set(names) != known:
-        raise _bad_json(place, name) or TableError(
-            f"{name} must hold objects whose keys differ by more than upper and lower case; it has "
-            f"{_listed(sorted(known))}. Rename one of each pair."
-        )
-    return names
-
-
-def _bad_json(place: Path, name: str) -> TableError | None:
-    """Return an error that tells the first line that is no object, None where all are."""
-    with place.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                is_object = not line.strip() or isinstance(json.loads(line), dict)
-            except ValueError:
-                is_object = False
-            if not is_object:
-                return TableError(
-                    f"{name} must hold one JSON object a line; line {number} is none: "
-                    f"{line.strip()[:_SHOWN]!r}. Mend that line."
-                )
-    return None
-
-
-def _parquet_columns(place: str, name: str, connection: Any) -> tuple[list[str], list[str]]:
-    import duckdb
-
-    try:
-        schema = connection.execute(
-            f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({place})"
-        ).fetchall()
-        described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({place})").fetchall()
-    except duckdb.Error as error:
-        raise _readable(error, name, "parquet") from error
-    names, position = [], 1
-    while position < len(schema):
-        names.append(schema[position][0])
-        left = schema[position][1]
-        while left:  # what lies inside a nested column has no name of its own
-            position += 1
-            left += schema[position][1] - 1
-        position += 1
-    return names, [row[1] for row in described]
-
-
-def _refuse_repeated(names: Sequence[str], table: str) -> None:
-    repeated = (
-        sorted({name for name in names if names.count(name) > 1})
-        if len(set(names)) < len(names)
-        else []
-    )
-    if repeated:
-        raise TableError(
-            f"Column names must differ; {table} has {_listed(repeated)} more than once. Rename "
-            "one of them."
-        )
-
-
 def _refuse_names_alike(names: Sequence[str]) -> None:
     folded = [name.casefold() for name in names]
     alike = sorted(name for name in names if folded.count(name.casefold()) > 1)
     if alike:
         raise TableError(
-            f"Column names of a Parquet file must differ by more than case, got {_listed(alike)}. "
+            f"Column names of a Parquet file must differ by more than case, got {listed(alike)}. "
             "Write a .csv file."
         )
-
-
-def _readable(error: Exception, name: str, kind: str) -> _Unreadable:
-    """Return what DuckDB found wrong, in one line."""
-    text = str(error)
-    line = re.search(r"CSV Error on Line: (\d+)", text)
-    if line is None:
-        first = text.splitlines()[0].split(": ", 1)[-1]
-        advice = {
-            "parquet": "Check that the file is whole, and write it again.",
-        }.get(kind, "Check the file.")
-        unreadable = _Unreadable(f"{name} cannot be read: {first[:300].rstrip(' .')}. {advice}")
-        unreadable.is_uneven = "invalid state" in text
-        return unreadable
-    counted = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if counted is not None:
-        ragged = _Unreadable(_ragged_text(name, int(counted[1]), int(line[1]), int(counted[2])))
-        ragged.is_ragged = True
-        return ragged
-    if "unterminated quote" in text:
-        cause = "a quote is opened and never closed, or followed by more text"
-    elif "Maximum line size" in text:
-        cause = f"it is longer than {_MAX_RECORD >> 20} MiB"
-    else:
-        cause = text.splitlines()[2][:_SHOWN] if len(text.splitlines()) > 2 else text[:_SHOWN]
-    return _Unreadable(f"{name} cannot be read at line {line[1]}: {cause}. Mend that line.")
 
 
 def _header(names: Sequence[str], delimiter: str, safe: bool) -> bytes:
     if safe:
         names = [f"'{name}" if name[:1] in _FORMULA else name for name in names]
     special = {delimiter, '"', "\r", "\n"}
-    quoted = [_quoted(name) if special & set(name) or not name else name for name in names]
+    quoted = [sql_name(name) if special & set(name) or not name else name for name in names]
     return (delimiter.join(quoted) + "\n").encode()
 
 
@@ -683,18 +522,3 @@ def _spreadsheet_safe(column: str) -> str:
         f"CASE WHEN regexp_matches({column}, '^[=+\\-@\\t\\r]') AND try_cast({column} AS DOUBLE) "
         f"IS NULL THEN '''' || {column} ELSE {column} END"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name[:_SHOWN]) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
-
-
-def sql_text(value: Any) -> str:
-    """Return a value as an SQL literal."""
-    return "'" + str(value).replace("'", "''") + "'"
-
-
-def _quoted(name: str) -> str:
-    """Return a name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'

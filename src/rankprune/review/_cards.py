@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._label_check import LabelCheck, reason_for
+from rankprune._label_check import LabelCheck
+from rankprune._run_scores import reason_for
 from rankprune._visible import visible
 from rankprune.core._informative import auc
 from rankprune.tables import Table

@@ -1,0 +1,193 @@
+"""The scores of every row of a check: in memory, or in the file of its run directory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune._plain import from_plain
+from rankprune._sql import sql_text
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What was found for every row with a label, in the order of the table.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Positions in the table, from 0; rows without a label are left out.
+    is_positive : ndarray of bool
+        Given labels.
+    probability : ndarray of float
+        Out-of-fold probability of the positive label.
+    suspect : ndarray of bool
+        Whether the label is likely wrong.
+    rank : ndarray of int
+        1 for the most suspicious row, 0 for rows that are not suspect.
+    weight : ndarray of float
+        For a fit to the rows that are kept; 0 for suspects.
+    ids : ndarray of str or None
+        What the rows are called, where a column of that was named.
+    """
+
+    rows: NDArray[np.intp]
+    is_positive: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+    suspect: NDArray[np.bool_]
+    rank: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    ids: NDArray[np.object_] | None = None
+
+
+@dataclass(frozen=True)
+class SavedScores:
+    """The same as `Scores` in a file, which is read once somebody asks for the rows.
+
+    Attributes
+    ----------
+    path : Path
+        A file as in a run directory.
+    with_ids : bool
+        Whether its names of rows are those of a column.
+    """
+
+    path: Path
+    with_ids: bool
+    # What the file is removed with, where it is not in a run directory.
+    folder: Any = None
+
+    @cached_property
+    def _loaded(self) -> Scores:
+        return from_plain(Scores, _read_scores(self.path, self.with_ids))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Scores.__dataclass_fields__:
+            return getattr(self._loaded, name)
+        raise AttributeError(name)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Rows with each label, and the suspects among them."""
+
+    n_positive: int
+    n_negative: int
+    n_positive_suspects: int
+    n_negative_suspects: int
+
+    @classmethod
+    def of(cls, scores: Scores) -> Tally:
+        """Return the numbers of rows that are in memory."""
+        is_positive, suspect = scores.is_positive, scores.suspect
+        n_positive, n_both = np.count_nonzero(is_positive), np.count_nonzero(is_positive & suspect)
+        return cls(
+            int(n_positive),
+            len(is_positive) - int(n_positive),
+            int(n_both),
+            int(np.count_nonzero(suspect)) - int(n_both),
+        )
+
+
+def reason_for(label: str, sure: float, out_of_fold: bool) -> str:
+    """Return why a row is a suspect, from its label and the probability of that label."""
+    return f"labeled {label}, but {_who(out_of_fold)} give that {100 * sure:.1f} %"
+
+
+def _reason_sql(label: str, sure: str, out_of_fold: bool) -> str:
+    """Return the SQL that says the same of every row."""
+    middle = sql_text(f", but {_who(out_of_fold)} give that ")
+    return f"'labeled ' || {label} || {middle} || printf('%.1f %%', 100 * ({sure}))"
+
+
+def _who(out_of_fold: bool) -> str:
+    return "models that did not see the row" if out_of_fold else "the given probabilities"
+
+
+def write_scores(
+    path: Path, scores: Scores, names: tuple[str, str], n_rows: int, *, out_of_fold: bool
+) -> None:
+    """Write one row for each row of the table; those without a label have no score."""
+    with _connected() as connection:
+        columns: dict[str, Any] = {
+            "row": scores.rows + 1,
+            "is_positive": scores.is_positive,
+            "probability": scores.probability,
+            "suspect": scores.suspect,
+            "rank": scores.rank,
+            "weight": scores.weight,
+        }
+        if scores.ids is not None:
+            columns["id"] = scores.ids
+        connection.register("scores", columns)
+        connection.execute(
+            copy_scores_sql(
+                path,
+                "scores",
+                names,
+                out_of_fold=out_of_fold,
+                with_ids=scores.ids is not None,
+                n_missing=n_rows - len(scores.rows),
+                n_rows=n_rows,
+            )
+        )
+
+
+def copy_scores_sql(
+    path: Path,
+    source: str,
+    names: tuple[str, str],
+    *,
+    out_of_fold: bool,
+    with_ids: bool,
+    n_missing: int,
+    n_rows: int,
+) -> str:
+    """Return the SQL that writes the scores of rows, in the order of the table.
+
+    ``source`` has the columns row (from 1), is_positive, probability, suspect, rank (0 for rows
+    that are not suspect), weight, and id where rows have names.
+    """
+    positive, negative = (sql_text(name) for name in names)
+    label = f"CASE WHEN is_positive THEN {positive} ELSE {negative} END"
+    sure = "CASE WHEN is_positive THEN probability ELSE 1 - probability END"
+    reason = _reason_sql(f"({label})", sure, out_of_fold)
+    if n_missing:
+        # Every row of the table has one here, so that the two can be read side by side.
+        source = (
+            f"(SELECT number AS row, * EXCLUDE (number, row) FROM range(1, {n_rows + 1}) "
+            f"t(number) LEFT JOIN {source} ON number = row ORDER BY number)"
+        )
+    return (
+        f"COPY (SELECT row, {'id' if with_ids else 'CAST(row AS VARCHAR) AS id'}, "
+        f"CASE WHEN is_positive IS NOT NULL THEN {label} END AS label, is_positive, "
+        "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
+        f"CASE WHEN suspect THEN {reason} END AS reason, "
+        "NOT suspect AS kept, weight "
+        f"FROM {source}) TO {sql_text(path)} (FORMAT parquet)"
+    )
+
+
+def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:
+    with _connected() as connection:
+        found = connection.execute(
+            "SELECT row - 1 AS rows, is_positive, probability, suspect, coalesce(rank, 0) AS rank, "
+            f"weight{', id AS ids' if with_ids else ''} FROM read_parquet({sql_text(path)}) "
+            "WHERE is_positive IS NOT NULL ORDER BY row"
+        ).fetchnumpy()
+    return {"ids": None, **{name: np.ma.getdata(values) for name, values in found.items()}}
+
+
+def _connected() -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError(
+            "Run directories need DuckDB, which is not installed. Install rankprune[cli]."
+        ) from error
+    return duckdb.connect()
