@@ -138,7 +138,7 @@ def draw_four_panels(path: Path) -> None:
         xlabel="g(x)",
     )
     ax.set_title(
-        f"3  Drop the least believable of each label: {pruning.mask.sum()}, {n_right} rightly",
+        f"3  Drop the least believable (grey): {pruning.mask.sum()}, {n_right} of them rightly",
         fontsize=11,
     )
 
@@ -194,7 +194,7 @@ def draw_architecture(path: Path) -> None:
     ax.text(0.05, 6.25, "The data line, and where each step lives", fontsize=12, weight="bold")
     for number, (step, home) in enumerate(zip(LINE, HOMES, strict=True)):
         x = 0.05 + 2.02 * number
-        box(x, 5.15, 1.55, 0.8, "#fdd9b5" if number < 4 else "#c6dbef")
+        box(x, 5.15, 1.55, 0.8, "#fdd9b5" if home.startswith("core") else "#eef3f8")
         ax.text(x + 0.775, 5.55, step, ha="center", va="center", fontsize=10.5)
         ax.text(x + 0.775, 5.02, home, ha="center", va="top", fontsize=8, family="monospace")
         if number < 4:

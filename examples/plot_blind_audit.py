@@ -48,7 +48,7 @@ print(audit.estimate(sample, answers))
 
 # %%
 # Forty other audits of the same table, each of 200 rows. The dashed line is the truth; the dotted
-# one is what the model believes, which no audit confirms.
+# one is what the model believes, which most of them refute.
 
 intervals = [
     audit.estimate(drawn, truth[drawn.rows]).wrong_share
@@ -71,4 +71,5 @@ ax.axhline(wrong.mean(), color="k", linestyle="--", label="truth")
 ax.axhline(suspects.mean(), color="C1", linestyle=":", label="the model's estimate")
 ax.set(xlabel="audit", ylabel="share of wrong labels", ylim=(0, None))
 ax.legend(loc="upper right")
-print(f"{held.sum()} of {len(held)} intervals hold the truth")
+believed = sum(one.low <= suspects.mean() <= one.high for one in intervals)
+print(f"{held.sum()} of {len(held)} intervals hold the truth, {believed} the model's estimate")

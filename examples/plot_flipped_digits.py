@@ -54,7 +54,6 @@ figure.suptitle("Given label; green frame: it is wrong")
 
 # %%
 # The order matters where people check by hand: the further down the list, the fewer are wrong.
-# Rows that are no suspects come after the line.
 
 order = suspects.rows
 share = np.cumsum(wrong[order]) / np.arange(1, len(order) + 1)

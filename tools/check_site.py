@@ -5,6 +5,7 @@ python tools/check_site.py docs/_build/html
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -67,10 +68,18 @@ def problems(site: Path) -> Iterator[str]:
                 yield f"{name}: {target} has no such place"
 
 
+def styles_from_elsewhere(site: Path) -> Iterator[str]:
+    """Yield what style sheets load from other places."""
+    for path in sorted(site.rglob("*.css")):
+        text = path.read_text(encoding="utf-8")
+        for target in re.findall(r"(?:url\(|@import)\s*['\"]?((?:https?:)?//[^'\")\s]+)", text):
+            yield f"{path.relative_to(site)}: loads {target}"
+
+
 def main() -> None:
     """Print what is wrong, and exit with 1 if anything is."""
     site = Path(sys.argv[1])
-    found = list(problems(site))
+    found = [*problems(site), *styles_from_elsewhere(site)]
     for line in found:
         print(line)
     print(f"{len(pages_of(site))} pages, {len(found)} links or resources wrong")

@@ -1,10 +1,12 @@
 """Rank Pruning on Spark, in two worker processes: the counts, cut-offs and models of arrays."""
 
 import os
+import re
 import signal
 import subprocess
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -171,10 +173,12 @@ class TestPrune:
         # Repeats matter only where they leave open which row goes.
         elsewhere = functions.when(i == 3, 2).otherwise(i)
         np.testing.assert_array_equal(mask_of(pruned(elsewhere)).nonzero()[0], [0, 1])
-        with pytest.raises(ValueError, match="order must say where each row stands; 'n' is null"):
+        with pytest.raises(ValueError, match="must say where each row stands; 'n' is null"):
             pruned(functions.when(i == 3, None).otherwise(i))
-        with pytest.raises(ValueError, match="order must hold distinct values; 'n' is 1 in two"):
+        with pytest.raises(ValueError, match="must hold distinct values; 'n' is 1 in two"):
             pruned(functions.when(i == 2, 1).otherwise(i))
+        with pytest.raises(ValueError, match="must hold distinct values; 'n' is nan in two"):
+            pruned(functions.when(i > 0, float("nan")).otherwise(0.0))
 
 
 N_LARGE = 1_000_000
@@ -361,6 +365,21 @@ class TestClassifier:
             seed=0,
         ).fit(small)
         assert len(search.avgMetrics) == 2
+
+
+def test_the_guide_to_spark_runs_as_printed(small, tmp_path):
+    guide = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    (snippet,) = (
+        text for text in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "pyspark" in text
+    )
+    small.withColumnRenamed("i", "id").write.parquet(str(tmp_path / "features.parquet"))
+    scores = small.selectExpr("i AS id", "label", "0.2 + 0.6 * label AS probability")
+    scores.write.parquet(str(tmp_path / "scores.parquet"))
+    # Spark looks for files where it was started.
+    snippet = snippet.replace('parquet("', f'parquet("{tmp_path}/')
+    names = {}
+    exec(snippet, names)
+    assert names["found"].data.count() == names["data"].count() == 900
 
 
 def test_java_is_found_or_the_error_says_what_to_install(monkeypatch, tmp_path):

@@ -216,13 +216,14 @@ def _last_tied(scored: Any, split: dict[float, Cutoff], order: str | None) -> di
 def _refuse_no_order(order: str, first: Any, last: Any, following: Any) -> None:
     if first is None:
         raise ValueError(
-            f"order must say where each row stands; {order!r} is null in a row that ties at a "
-            "cut-off. Fill it, or leave order out."
+            f"order (or idCol) must say where each row stands; {order!r} is null in a row that "
+            "ties at a cut-off. Fill it, or leave it out."
         )
-    if last == following:
+    # Spark takes NaNs for equal, Python does not.
+    if last == following or (last != last and following != following):
         raise ValueError(
-            f"order must hold distinct values; {order!r} is {last!r} in two rows of which one goes "
-            "and the other stays. Pass a column without repeats, or leave order out."
+            f"order (or idCol) must hold distinct values; {order!r} is {last!r} in two rows of "
+            "which one goes and the other stays. Pass a column without repeats, or leave it out."
         )
 
 
