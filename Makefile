@@ -11,7 +11,7 @@ PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
 # Spark leaves sockets and threads to be collected at the end of the process.
 SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
 
-.PHONY: demo test test-all docs lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
+.PHONY: demo test test-all test-browser test-spark set-up docs lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
 	clean
 
 demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
@@ -22,9 +22,18 @@ test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
 	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
 
-test-all: docs .venv/.all .venv-spark/.ready  ## what make test leaves out: tests that need PyTorch, a browser, the site or Spark
+test-all: test-browser test-spark  ## what make test leaves out: tests that need PyTorch, a browser, the site or Spark
+
+# What the tests of all targets need, one after the other: installers lock each other out.
+set-up: .venv/.test .venv/.demo .venv/.docs .venv/.all .venv-spark/.ready
 	tools/install_chromium
-	$(BIN)/python -m pytest -q tests -m "torch or browser"
+	tools/install_java
+
+test-browser: docs .venv/.all  ## what needs PyTorch, a browser or the site
+	tools/install_chromium
+	$(BIN)/python -m pytest -q -n auto --dist worksteal tests -m "torch or browser"
+
+test-spark: .venv-spark/.ready  ## what needs Spark
 	tools/install_java
 	.venv-spark/bin/python -m pytest -q -o addopts=--doctest-modules $(SPARK_WARNINGS) tests/spark src/rankprune/spark
 

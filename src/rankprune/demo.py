@@ -71,16 +71,6 @@ def run_demo(
         Labels to flip.
     random_state : int
         Decides which.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from rankprune.demo import run_demo
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     demo = run_demo(Path(folder))
-    >>> demo.f1_noisy < demo.f1_pruned <= demo.f1_clean
-    True
     """
     X, digits = load_digits(return_X_y=True)
     X, new_X, truth, new_truth = train_test_split(

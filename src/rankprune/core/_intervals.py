@@ -98,7 +98,7 @@ class NoiseRateIntervals:
     >>> from rankprune import flip_labels, noise_rate_intervals
     >>> truth = np.repeat([0, 1], 500)
     >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
-    >>> found = noise_rate_intervals(labels, 0.8 * truth, random_state=0)
+    >>> found = noise_rate_intervals(labels, 0.8 * truth, n_resamples=50, random_state=0)
     >>> found.positive_noise_rate.low < 0.2 < found.positive_noise_rate.high
     True
     """

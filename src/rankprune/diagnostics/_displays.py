@@ -287,7 +287,7 @@ class NoiseRateDisplay(_FromEstimator):
     >>> from rankprune.diagnostics import NoiseRateDisplay
     >>> truth = np.repeat([0, 1], 500)
     >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
-    >>> display = NoiseRateDisplay.from_predictions(labels, 0.8 * truth, random_state=0)
+    >>> display = NoiseRateDisplay.from_predictions(labels, 0.8 * truth, n_resamples=50)
     >>> display.ax_.get_xlabel().splitlines()[0]
     'share, with 95% intervals over rows drawn again;'
     """

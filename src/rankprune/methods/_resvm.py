@@ -81,9 +81,9 @@ class RESVMClassifier(NumericPUClassifier):
     >>> X, truth = make_classification(600, class_sep=3, random_state=0)
     >>> y = flip_labels(truth, positive_noise_rate=0.5, negative_noise_rate=0, random_state=0)
     >>> search = RandomizedSearchCV(
-    ...     RESVMClassifier(random_state=0),
+    ...     RESVMClassifier(n_estimators=10, random_state=0),
     ...     RESVMClassifier.search_space(n_positive=y.sum(), n_unlabeled=(y == 0).sum()),
-    ...     n_iter=5,
+    ...     n_iter=3,
     ...     scoring=make_scorer(pu_criterion),
     ...     random_state=0,
     ... ).fit(X, y)
