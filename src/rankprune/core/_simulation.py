@@ -101,6 +101,15 @@ def make_gaussians(
     Negatives come from N(0, I), positives from N(d 1, 0.8 I) with d the separability; the number
     of positives is exact.
 
+    Parameters
+    ----------
+    n_rows, n_features : int
+    separability : float, default=4.0
+        Distance d of the means in every feature.
+    prevalence : float, default=0.2
+        Share of positives.
+    random_state : int, Generator, RandomState or None, default=None
+
     Examples
     --------
     >>> from rankprune.core import make_gaussians
@@ -121,6 +130,12 @@ def gaussian_posterior(
     X: ArrayLike, *, separability: float = 4.0, prevalence: float = 0.2
 ) -> NDArray[np.float64]:
     """Return P(y=1 | x) for rows of `make_gaussians`, the truth no classifier can beat.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    separability, prevalence : float
+        As in `make_gaussians`.
 
     Examples
     --------

@@ -48,6 +48,11 @@ class ExpectedNoiseRates:
 def ideal_thresholds(rates: NoiseRates) -> tuple[float, float]:
     """Return the thresholds of an ideal classifier: LB* and UB* of Eq. 4 and 5.
 
+    Parameters
+    ----------
+    rates : NoiseRates
+        The true rates.
+
     Examples
     --------
     >>> from rankprune import NoiseRates
@@ -62,6 +67,13 @@ def ideal_thresholds(rates: NoiseRates) -> tuple[float, float]:
 
 def perfect_probabilities(posterior: ArrayLike, rates: NoiseRates) -> NDArray[np.float64]:
     """Return g*(x) = P(s=1 | x) from P(y=1 | x) and the true noise rates (Lemma A1).
+
+    Parameters
+    ----------
+    posterior : array-like of shape (n_rows,)
+        P(y=1 | x).
+    rates : NoiseRates
+        The true rates.
 
     Examples
     --------
@@ -185,6 +197,11 @@ def robustness_conditions(
 
     The first makes the estimate of the positive noise rate exact, the second that of the negative
     noise rate: no error of g(x) carries a row of one class across the threshold of the other.
+
+    Parameters
+    ----------
+    true_labels, probabilities, rates, thresholds
+        As in `expected_noise_rates`.
 
     Examples
     --------
