@@ -11,7 +11,7 @@ PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
 # Spark leaves sockets and threads to be collected at the end of the process.
 SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
 
-.PHONY: demo test test-all test-browser test-spark set-up docs lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
+.PHONY: demo test test-all test-browser test-spark set-up set-up-apart docs lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
 	clean
 
 demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
@@ -24,8 +24,11 @@ test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
 
 test-all: test-browser test-spark  ## what make test leaves out: tests that need PyTorch, a browser, the site or Spark
 
-# What the tests of all targets need, one after the other: installers lock each other out.
-set-up: .venv/.test .venv/.demo .venv/.docs .venv/.all .venv-spark/.ready
+# What the tests of all targets need, one after the other: installers lock each other out. What lies
+# apart from .venv can be installed while tests run in it.
+set-up: .venv/.test .venv/.demo .venv/.docs .venv/.all
+
+set-up-apart: .venv-spark/.ready
 	tools/install_chromium
 	tools/install_java
 
@@ -95,11 +98,11 @@ test-wheel: .venv/.test  ## build the wheel; without any extra it does the main 
 	cd .venv-wheel && bin/python ../tools/base_install.py
 
 # One run tests both: what the wheel holds, and what the oldest dependencies can do.
-test-oldest: test-wheel  ## all tests on the wheel, with the oldest supported NumPy, SciPy and scikit-learn
+test-oldest: test-wheel  ## tests on the wheel, but not of experiments, with the oldest supported NumPy, SciPy and scikit-learn
 	rm -rf .venv-oldest
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python $(PIP_INSTALL) -c tools/oldest.txt "$$(ls dist/*.whl)[test]"
-	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) -m "$(APART) and not long" tests
+	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) -m "$(APART) and not long" --ignore=tests/experiments tests
 
 clean:
 	rm -rf .venv .venv-* dist build mutants docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -23,7 +23,7 @@ from pyspark.ml.classification import (
 from pyspark.ml.evaluation import BinaryClassificationEvaluator
 from pyspark.ml.feature import VectorAssembler
 from pyspark.ml.functions import array_to_vector
-from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.ml.tuning import ParamGridBuilder, TrainValidationSplit
 from pyspark.sql import functions
 from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 
@@ -212,8 +212,8 @@ def classifier(max_iter=200, **asked):
 
 
 def quick(**asked):
-    """A few iterations: each of them is a job."""
-    return classifier(max_iter=2, **asked)
+    """A few iterations of few fits: each of them is a job."""
+    return classifier(max_iter=2, **{"numFolds": 2, **asked})
 
 
 def test_a_million_rows_as_in_scikit_learn_although_a_worker_dies(spark, large):
@@ -273,14 +273,14 @@ class TestClassifier:
         assert not [column for column in columns if column.startswith("__")]
 
     def test_folds_depend_on_neither_partitions_nor_order(self, small):
-        for asked in ({"groupCol": "group", "idCol": "i", "numFolds": 2}, {"numFolds": 2}):
+        for asked in ({"groupCol": "group", "idCol": "i"}, {}):
             one = quick(**asked).fit(small.repartition(1))
             many = quick(**asked).fit(small.orderBy(functions.desc("i")).repartition(3))
             assert many.noise_rates.counts == one.noise_rates.counts
             assert many.n_positive_pruned == one.n_positive_pruned
 
     def test_rows_of_a_group_share_a_fold(self, small):
-        chosen = quick(groupCol="group")
+        chosen = quick(groupCol="group", numFolds=3)
         folds = small.withColumn("f", chosen._folds(small, chosen._estimator()))
         counted = folds.groupBy("group").agg(functions.countDistinct("f").alias("n")).collect()
         assert {row.n for row in counted} == {1}
@@ -316,7 +316,7 @@ class TestClassifier:
     def test_folds_of_ones_own_cover_all_rows(self, small):
         for wrong in (functions.lit(3), functions.lit(None).cast("int")):
             with pytest.raises(ValueError, match="foldCol must hold whole numbers from 0 to 2"):
-                quick(foldCol="fold").fit(small.withColumn("fold", wrong))
+                quick(foldCol="fold", numFolds=3).fit(small.withColumn("fold", wrong))
 
     def test_it_needs_probabilities(self, small):
         for wrong in (None, LinearSVC()):
@@ -347,24 +347,23 @@ class TestClassifier:
         inner = chosen.getOrDefault("estimator")
         copied = chosen.copy({inner.regParam: 0.5, chosen.numFolds: 5})
         assert copied.getOrDefault("numFolds") == 5
-        assert chosen.getOrDefault("numFolds") == 3
+        assert chosen.getOrDefault("numFolds") == 2
         assert copied.getOrDefault("estimator").getRegParam() == 0.5
         assert inner.getRegParam() == 0.0
-        model = chosen.fit(small, {chosen.numFolds: 2})
+        model = chosen.fit(small, {chosen.numFolds: 3})
         assert model.copy().model is not model.model
 
     def test_in_a_pipeline_and_a_search(self, small):
         chosen = quick(idCol="i")
         inner = chosen.getOrDefault("estimator")
         grid = ParamGridBuilder().addGrid(inner.regParam, [0.0, 0.01]).build()
-        search = CrossValidator(
+        search = TrainValidationSplit(
             estimator=Pipeline(stages=[chosen]),
             estimatorParamMaps=grid,
             evaluator=BinaryClassificationEvaluator(),
-            numFolds=2,
             seed=0,
         ).fit(small)
-        assert len(search.avgMetrics) == 2
+        assert len(search.validationMetrics) == 2
 
 
 def test_the_guide_to_spark_runs_as_printed(small, tmp_path):
