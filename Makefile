@@ -40,9 +40,12 @@ test-spark: .venv-spark/.ready  ## what needs Spark
 	tools/install_java
 	.venv-spark/bin/python -m pytest -q -o addopts=--doctest-modules $(SPARK_WARNINGS) tests/spark src/rankprune/spark
 
+# Where they have just run, as in .ci/run, they need not run again: make docs DOCTESTS=
+DOCTESTS ?= src
+
 docs: .venv/.test .venv/.docs  ## the site, in docs/_build/html: every example, snippet and doctest runs, every link is checked
 	rm -rf docs/_build docs/gallery docs/generated
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto --dist worksteal src tests/test_snippets.py
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto --dist worksteal $(DOCTESTS) tests/test_snippets.py
 	$(BIN)/python docs/figures.py
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python tools/check_site.py docs/_build/html

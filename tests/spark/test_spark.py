@@ -324,11 +324,11 @@ class TestClassifier:
                 RankPruningClassifier(estimator=wrong).fit(small)
 
     def test_saved_and_loaded(self, small, tmp_path):
-        chosen = quick(idCol="i", numFolds=4, negativeNoiseRate=0.05, seed=3)
+        chosen = quick(idCol="i", numFolds=2, negativeNoiseRate=0.05, seed=3)
         chosen.write().overwrite().save(str(tmp_path / "chosen"))
         again = RankPruningClassifier.load(str(tmp_path / "chosen"))
         assert again.uid == chosen.uid
-        assert again.getOrDefault("numFolds") == 4
+        assert again.getOrDefault("numFolds") == 2
         assert again.getOrDefault("estimator").getTol() == 1e-12
         model, other = chosen.fit(small), again.fit(small)
         assert other.noise_rates == model.noise_rates
@@ -336,7 +336,7 @@ class TestClassifier:
         loaded = RankPruningClassificationModel.load(str(tmp_path / "model"))
         assert loaded.noise_rates == model.noise_rates
         assert loaded.positive_cutoff == model.positive_cutoff
-        assert loaded.getOrDefault("numFolds") == 4
+        assert loaded.getOrDefault("numFolds") == 2
         expected = [row.prediction for row in model.transform(small).orderBy("i").collect()]
         assert [
             row.prediction for row in loaded.transform(small).orderBy("i").collect()
