@@ -70,6 +70,6 @@ ax.plot(places, [one.estimate for one in intervals], "k.", label="estimate of an
 ax.axhline(wrong.mean(), color="k", linestyle="--", label="truth")
 ax.axhline(suspects.mean(), color="C1", linestyle=":", label="the model's estimate")
 ax.set(xlabel="audit", ylabel="share of wrong labels", ylim=(0, None))
-ax.legend(loc="upper right")
+ax.legend(loc="lower right", ncols=3)
 believed = sum(one.low <= suspects.mean() <= one.high for one in intervals)
 print(f"{held.sum()} of {len(held)} intervals hold the truth, {believed} the model's estimate")
