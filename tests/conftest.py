@@ -8,7 +8,11 @@ settings.register_profile(
     max_examples=60,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.differing_executors,  # mutmut runs the tests twice in one process
+    ],
 )
 settings.load_profile("rankprune")
 
@@ -16,7 +20,7 @@ settings.load_profile("rankprune")
 @pytest.fixture(autouse=True, scope="session")
 def few_resamples():
     """Let checks draw rows again some times only: their intervals have tests of their own."""
-    from rankprune import _answer
+    from rankprune.check import _assemble as _answer
 
     before, _answer._N_RESAMPLES = _answer._N_RESAMPLES, 20
     yield

@@ -280,7 +280,7 @@ def test_rounds_end_with_a_warning_where_a_fold_would_lose_a_class():
     known = {"negative_noise_rate": 0.15, "positive_noise_rate": 0.1}
     one = model(**known).fit(small, truth)
     with pytest.warns(
-        ClassAlmostEmptiedWarning, match=r"round 2 with one class, .* end after 1"
+        ClassAlmostEmptiedWarning, match=r"round 2 with a single class, .* stops after round 1"
     ) as w:
         two = model(rounds=2, **known).fit(small, truth)
     assert len(w) == 1
@@ -392,7 +392,7 @@ def test_positive_unlabeled_learning_prunes_no_positive_label():
         ({"noise_estimator": "magic"}, "noise_estimator.* must be a str among .* or a callable"),
         ({"rounds": 0}, "'rounds' parameter .* must be an int in the range"),
         ({"rounds": 1.5}, "'rounds' parameter .* must be an int in the range"),
-        ({"cv": 1}, "cv must be at least 2 folds"),
+        ({"cv": 1}, "cv must be at least 2, got 1"),
         ({"cv": 300}, "cv=300 needs at least 300 rows of each class"),
         ({"n_jobs": "two"}, "'n_jobs' parameter .* must be"),
         ({"pos_label": 7}, "pos_label must be one of"),
@@ -468,6 +468,14 @@ def test_clean_labels_and_perfect_scores_prune_nothing():
     assert (fitted.estimator_.coef_ == expected.coef_).all()
 
 
+@pytest.mark.parametrize("dtype", [float, np.float32, int])
+def test_weights_of_one_prune_the_same_rows_as_no_weights(dtype):
+    plain_fit = model().fit(X, Y)
+    weighted = model().fit(X, Y, sample_weight=np.ones(len(Y), dtype))
+    assert plain_fit.prune_mask_.any()
+    assert (weighted.prune_mask_ == plain_fit.prune_mask_).all()
+
+
 def test_weights_reach_the_folds_the_counts_and_the_final_fit():
     weight = np.random.default_rng(0).integers(0, 4, N) / 2
     splitter = StratifiedKFold(3, shuffle=True, random_state=5)
@@ -528,7 +536,9 @@ def test_a_wrong_looking_label_survives_if_trusted():
 
 @pytest.mark.parametrize("trusted", [np.ones(N, dtype=bool), TRUTH == 1])
 def test_trust_must_leave_something_to_doubt(trusted):
-    with pytest.raises(ValueError, match=r"trusted must leave rows of both .* fit the estimator"):
+    with pytest.raises(
+        ValueError, match=r"trusted must leave untrusted rows of both .* fit the estimator"
+    ):
         model().fit(X, TRUTH, trusted=trusted)
     with pytest.raises(ValueError, match="trusted must be a boolean array"):
         model().fit(X, Y, trusted=np.arange(N))
@@ -721,7 +731,7 @@ def test_intervals_need_a_fit_the_same_table_and_weights_for_refits():
         fitted.noise_rate_intervals(X, n_resamples=0)
     with pytest.warns(SampleWeightIgnoredWarning):
         neighbours = model(estimator=KNeighborsClassifier()).fit(X, Y)
-    with pytest.raises(ValueError, match=r"^X must be None where a scorer takes no sample_weight"):
+    with pytest.raises(ValueError, match=r"^X must be None if a scorer takes no sample_weight"):
         neighbours.noise_rate_intervals(X)
     splits = [(np.arange(N) % 2 == 0, np.arange(N) % 2 == 1)]
     splits += [(test, train) for train, test in splits]
@@ -747,3 +757,13 @@ def test_refits_keep_both_classes_in_doubt():
     weighted = model().fit(X, Y, sample_weight=np.arange(N) % 3 + 0.5)
     for fitted in (few, weighted):
         assert fitted.noise_rate_intervals(X, n_resamples=5, random_state=0).n_resamples == 5
+
+
+def test_examine_learns_what_fit_learns_and_keeps_an_earlier_fit():
+    fitted = model().fit(X, Y)
+    final = fitted.estimator_
+    found = fitted.examine(X, Y)
+    assert found.rows.status.doubted.all()
+    assert (found.mask == fitted.prune_mask_).all()
+    assert found.scored.rates == fitted.noise_rates_
+    assert fitted.estimator_ is final

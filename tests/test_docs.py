@@ -4,7 +4,8 @@ import ast
 import importlib
 import inspect
 import re
-from itertools import pairwise, takewhile
+import runpy
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -92,14 +93,74 @@ def test_every_public_name_is_in_the_api_reference(module):
     assert [name for name in names if not stands_elsewhere(name)] == []
 
 
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROOMS, LAYERS, QUESTIONS = (
+    re.split(r"^## ", CONTRIBUTING.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0]
+    for title in ("Where to find what", "Layers", "Ten questions")
+)
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w./-]+(?:/|\.\w+))`", CONTRIBUTING))))
+def test_contributing_names_files_that_exist(path):
+    assert any((folder / path).exists() for folder in (ROOT, ROOT / "src/rankprune", ROOT / "docs"))
+
+
+def test_every_room_is_explained_in_one_line():
+    from test_layers import LEVEL_OF
+
+    explained = set(re.findall(r"^\| `(\w+)(?:/|\.py)` \|", ROOMS, re.MULTILINE))
+    assert explained == set(LEVEL_OF) - {"__main__"}
+
+
+def test_the_layers_that_are_explained_are_those_that_are_checked():
+    from test_layers import LEVELS
+
+    told = re.findall(r"^\| (\d) \| (.*) \|$", LAYERS, re.MULTILINE)
+    levels = {int(level): set(re.findall(r"`(\w+)`", rooms)) for level, rooms in told}
+    assert [levels[level] for level in sorted(levels)] == list(LEVELS[: len(levels)])
+    assert LEVELS[len(levels) :] == ({"__main__"},)
+
+
+def test_ten_questions_are_answered_by_one_file_each():
+    answers = re.findall(r"^\| .*\? \| `([\w/]+\.py)` \|$", QUESTIONS, re.MULTILINE)
+    assert len(set(answers)) == 10
+    assert all((ROOT / "src" / "rankprune" / answer).exists() for answer in answers)
+
+
 def test_the_layers_that_are_drawn_are_those_that_are_checked():
-    from test_layers import LAYERS
+    from test_layers import LEVELS
 
     source = (ROOT / "docs" / "figures.py").read_text(encoding="utf-8")
     drawn = ast.literal_eval(source.split("\nLAYERS = ")[1].split("\n)\n")[0] + "\n)")
-    levels = [[LAYERS[name] for name in modules.split(", ")] for _, modules in drawn[:-1]]
-    for upper, lower in pairwise(levels):
-        assert min(upper) > max(lower)
+    levels = [set(rooms.split(", ")) for _, rooms in reversed(drawn)]
+    assert levels == list(LEVELS[: len(drawn)])
+
+
+def unreleased(folder):
+    """Return what the site shows of the changelog fragments in a folder."""
+    path = ROOT / "docs" / "_extensions" / "changes.py"
+    return runpy.run_path(str(path))["unreleased"](folder)
+
+
+def test_the_changelog_page_shows_nothing_where_no_change_waits_for_a_release(tmp_path):
+    (tmp_path / "README.md").write_text("One file for each change.\n")
+    assert unreleased(tmp_path) == ""
+
+
+def test_the_changelog_page_groups_the_changes_that_wait_for_a_release(tmp_path):
+    (tmp_path / "b.feature.md").write_text("A second\nfeature.\n")
+    (tmp_path / "a.feature.md").write_text("A feature.\n")
+    (tmp_path / "a.fix.md").write_text("A fix.\n")
+    assert unreleased(tmp_path) == (
+        "## Not released yet\n\n"
+        "### New\n\n- A feature.\n- A second feature.\n\n"
+        "### Fixed\n\n- A fix.\n"
+    )
+
+
+def test_the_changelog_has_an_entry_for_this_version():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {rankprune.__version__}\n" in changelog
 
 
 @pytest.mark.parametrize("name", [name for name in methods.__all__ if name.endswith("Classifier")])
@@ -108,8 +169,9 @@ def test_every_method_says_where_it_comes_from_and_when_it_fails(name):
     assert "References" in doc
     assert "Notes" in doc
     if name != "DensityRatioClassifier":  # a scorer, not a method
-        assert "Use it" in doc
-        assert "It fails" in doc or "it fails" in doc
+        advice = doc.split("Use it")[1].split("\n\n")[0]
+        _, limits = re.split(r"[.:;,]\s", advice, maxsplit=1)
+        assert re.search(r"\b(fails?|not|suffers?|slow|wastes|poor)\b", limits)
 
 
 @pytest.mark.parametrize("name", ["noise_rates", "choosing"])

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankprune
-from rankprune.cli import cli
+from rankprune.cli._group import cli
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,7 +33,7 @@ def test_importing_the_package_and_asking_for_help_load_nothing_heavy():
     code = f"""
 import sys
 from click.testing import CliRunner
-from rankprune.cli import cli
+from rankprune.cli._group import cli
 assert CliRunner().invoke(cli, ["--help"]).exit_code == 0
 assert not {heavy}, {heavy}
 """

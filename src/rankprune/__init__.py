@@ -1,12 +1,11 @@
-"""Find wrong binary labels, say how many there are, and learn as if they were right."""
+"""Find mislabeled rows, estimate how many there are, and train as if the labels were correct."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rankprune._label_check import LabelCheck
     from rankprune.check import check_labels, check_table
     from rankprune.classifier import RankPruningClassifier
     from rankprune.comparison import Comparison, compare
@@ -19,8 +18,9 @@ if TYPE_CHECKING:
         prune_labels,
         rank_suspects,
     )
-    from rankprune.probabilities import out_of_fold_probabilities
+    from rankprune.learners._probabilities import out_of_fold_probabilities
     from rankprune.report import write_report
+    from rankprune.run import LabelCheck
 
 __all__ = [
     "Comparison",
@@ -44,16 +44,16 @@ __all__ = [
 # importing the package costs nothing.
 _HOMES = {
     "Comparison": "rankprune.comparison",
-    "LabelCheck": "rankprune._label_check",
+    "LabelCheck": "rankprune.run",
     "check_labels": "rankprune.check",
     "check_table": "rankprune.check",
     "compare": "rankprune.comparison",
     "RankPruningClassifier": "rankprune.classifier",
-    "out_of_fold_probabilities": "rankprune.probabilities",
+    "out_of_fold_probabilities": "rankprune.learners",
     "write_report": "rankprune.report",
 }
 
-_MODULES = ("audit", "core", "diagnostics", "exceptions", "methods", "metrics", "stream", "tables")
+_MODULES = ("audit", "core", "diagnostics", "exceptions", "methods", "metrics", "stream", "table")
 
 
 def __getattr__(name: str) -> Any:

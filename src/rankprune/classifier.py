@@ -12,81 +12,73 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from rankprune._fitting import (
-    RandomState,
-    accepts_sample_weight,
-    draw_seed,
-    private_random_state,
-    warn_if_weights_are_lost,
-)
-from rankprune._learners import Doubt, RateBasedClassifier, Scored, Table, Weights
 from rankprune.core import NoiseRates, correction_weights, prune_labels
-from rankprune.core._informative import are_counts
-from rankprune.core._inputs import (
-    BinaryLabels,
-    BoolArray,
-    FloatArray,
-    count_true,
-    validate_count,
-    validate_level,
-)
+from rankprune.core._auc import are_counts
+from rankprune.core._inputs import BinaryLabels, BoolArray, FloatArray, count_true
 from rankprune.core._intervals import (
-    OVER_REFITS,
     KnownRates,
     NoiseRateIntervals,
     drawn_weight,
     estimate_drawn,
     intervals_from,
+    label_rows,
     resamples,
     row_intervals,
 )
+from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import as_generator
-from rankprune.core._registry import DEFAULT_ESTIMATOR, find_noise_estimator
+from rankprune.core._words import OVER_REFITS
+from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, find_noise_estimator
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
-from rankprune.probabilities import NO_EFFECT, Folds, check_rows, make_splits
+from rankprune.learners._base import FitRows, RowStatus, Weights
+from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
+from rankprune.learners._probabilities import NO_EFFECT, Folds, check_rows, make_splits
+from rankprune.learners._progress import log_progress
+from rankprune.learners._rate_based import RateBasedClassifier, Scored
+from rankprune.learners._sample_weights import accepts_sample_weight, warn_if_weights_are_lost
 
 
 class RankPruningClassifier(RateBasedClassifier):
-    """Learn from binary labels of which some are wrong, by Rank Pruning.
+    """Learn from binary labels, some of which are wrong, by Rank Pruning.
 
-    Estimates how many labels of each class are wrong, drops that many of the least believable
-    rows, and fits the estimator to the rest with weights that restore the balance of the classes.
+    Estimates how many labels of each class are wrong, drops that many of the least credible rows,
+    and fits the estimator to the rest with weights that restore the balance of the classes.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        What is fitted in the end; cloned. Logistic regression by default.
+        The classifier fitted to the rows that are kept; cloned. Logistic regression by default.
     scorer : classifier with ``predict_proba``, "committee" or None, default=None
-        What gives the out-of-fold probabilities; cloned. The estimator by default.
-        ``"committee"`` takes the mean probability of the estimator, a random forest and gradient
-        boosting, which costs three times as many fits for the folds, and asks all three whether
-        there is noise at all: where the verdict is that the labels are clean, nothing is pruned,
-        unless a noise rate is known. In a `Pipeline` the forest and boosting take the place of the
-        last step.
+        Gives the out-of-fold probabilities; cloned. The estimator by default. ``"committee"``
+        averages the probabilities of the estimator, a random forest and gradient boosting, which
+        takes three times as many fits, and lets all three judge whether there is any noise: if the
+        verdict is that the labels are clean, nothing is pruned, unless a noise rate is known. In a
+        `Pipeline` the forest and boosting replace the last step.
     pos_label : default=None
-        The positive label; the larger of the two values by default.
+        The positive label; by default the last of the two in sorted order.
     positive_noise_rate, negative_noise_rate : float, default=None
         Known shares of true positives labeled negative and of true negatives labeled positive;
-        what is not known is estimated. ``negative_noise_rate=0`` is learning from positive and
-        unlabeled rows: no positive label is ever pruned. Where one is known and the probabilities
-        say nothing about the other, nothing is pruned or corrected; where both are known they are
+        unknown rates are estimated. With ``negative_noise_rate=0``, learning from positive and
+        unlabeled rows, no positive label is ever pruned. If one rate is known and the
+        probabilities are uninformative, nothing is pruned or corrected; if both are known they are
         used even then, with a warning.
     noise_estimator : str or callable, default="curve"
         How the rates are estimated; see ``method`` of `estimate_noise_rates`. The paper's is
         ``"confident-counts"``.
     rounds : int, default=1
-        How often rows are scored and pruned; 1 is the paper's algorithm. From the second round on
-        every row is scored again, by models fitted to the pruned, weighted rows of the other
-        folds, and pruned by that new ranking with the rates of the first round. Each round costs
-        as many fits as there are folds.
+        Number of times that rows are scored and pruned; 1 is the paper's algorithm. From the second
+        round on, every row is scored again, by models fitted to the pruned, weighted rows of the
+        other folds, and pruned by the new ranking with the rates of the first round. Each round
+        takes as many fits as there are folds.
     cv : int, splitter or iterable of (train, test), default=3
         The folds; see `out_of_fold_probabilities`.
     n_jobs : int, default=None
-        Folds fitted at the same time. Does not change the result.
+        Number of folds fitted at the same time. Does not change the result.
     random_state : int, RandomState or None, default=None
         Shuffles the folds, and seeds estimators whose own ``random_state`` is None.
     verbose : int, default=0
-        From 1 the steps are logged at level INFO of the logger ``rankprune``, else at DEBUG.
+        If at least 1, steps are logged at level INFO by the logger ``rankprune``, otherwise at
+        DEBUG.
 
     Attributes
     ----------
@@ -95,18 +87,18 @@ class RankPruningClassifier(RateBasedClassifier):
     classes_ : ndarray of shape (2,)
         The two labels in sorted order.
     noise_rates_ : NoiseRates
-        The rates that drove the pruning, of the rows that are not trusted.
+        The rates used for pruning; they describe the rows that are not trusted.
     prune_mask_ : ndarray of bool of shape (n_rows,)
         True means dropped.
     probabilities_ : ndarray of shape (n_rows,)
-        Out-of-fold probability of the positive label, of the first round.
+        Out-of-fold probability of the positive label, from the first round.
     ranking_probabilities_ : ndarray of shape (n_rows,)
-        Those that the last round pruned by; the same after one round.
+        The probabilities that the last round pruned by; the same if there is one round.
     verdict_ : Verdict
-        With ``scorer="committee"``, where no noise rate is known and no probabilities were given:
-        whether the labels are clean, noisy, or neither can be told.
+        Whether the labels are clean, noisy, or neither can be told. Only with
+        ``scorer="committee"``, and if neither a noise rate nor probabilities were given.
     n_features_in_, feature_names_in_
-        As the fitted estimator has them.
+        As in the fitted estimator, if it has them.
 
     See Also
     --------
@@ -179,66 +171,62 @@ class RankPruningClassifier(RateBasedClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
-            Anything the estimator takes and whose rows can be selected.
+            Any input of the estimator whose rows can be selected.
         y : array-like of shape (n_rows,)
             Given labels, of any two values, some of them wrong.
         sample_weight : array-like of shape (n_rows,), default=None
-            A weight of 2 equals the row twice, a weight of 0 equals no row. Weights reach the
-            folds, the counts and, multiplied by the correction weights, the final fit.
+            A weight of 2 equals the row twice, a weight of 0 equals no row. Weights are used in the
+            folds, in the counts and, multiplied by the correction weights, in the final fit.
         groups : array-like of shape (n_rows,), default=None
-            Rows that must not be split between folds.
+            Rows of the same group stay in the same fold.
         probabilities : array-like of shape (n_rows,), default=None
-            Out-of-fold probabilities of the positive label, where they are known already; then
-            no folds are fitted.
+            Out-of-fold probabilities of the positive label, if they are already known; then no
+            folds are fitted.
         trusted : array-like of bool of shape (n_rows,), default=None
-            Rows whose labels a person settled: never pruned, no correction weight, and not part
-            of the rows that the noise rates describe.
+            Rows whose labels a person has checked: they are never pruned, get no correction weight,
+            and do not count in the noise rates.
 
         Returns
         -------
         RankPruningClassifier
             The object itself.
         """
-        found = self._examine(X, y, sample_weight, groups, probabilities, trusted)
-        table, scored, mask, weights = found.table, found.scored, found.mask, found.weights
-        rows = np.flatnonzero(table.doubt.counted & ~mask)
-        self._fit_estimator(
-            table,
-            rows,
-            table.labels.is_positive[rows],
-            None if weights is None else weights[rows],
-            found.generator,
-            "the balance of the classes is not corrected",
-        )
-        self._keep_scores(scored)
-        self.prune_mask_ = mask
-        self.ranking_probabilities_ = found.ranking
-        self._fitted_ = _Fitted(
-            # Copies, since these may be views of the caller's own labels.
-            replace(table.labels, is_positive=table.labels.is_positive.copy()),
-            replace(table.doubt, is_positive=table.doubt.is_positive.copy()),
-            scored.estimated,
-            self._known(),
-            self.noise_estimator,
-        )
+        rows = self._read(X, y, sample_weight, groups, trusted)
+        generator = private_random_state(self.random_state)
+        opinions = self._score(rows, probabilities, generator)
+        scored = self._estimate(rows, opinions)
+        pruned = self._prune(rows, scored)
+        self._refit(pruned, generator)
         return self
 
-    def _examine(
+    def examine(
         self,
         X: Any,
         y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-        probabilities: ArrayLike | None,
-        trusted: ArrayLike | None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        probabilities: ArrayLike | None = None,
+        trusted: ArrayLike | None = None,
     ) -> Examined:
-        """Return what a fit finds out about the rows before the final fit."""
-        table = self._read(X, y, sample_weight, groups, trusted)
+        """Return what ``fit`` learns about the rows, without fitting the final estimator.
+
+        `check_labels` and `check_table` use it. A model that was fitted before is left as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, probabilities, trusted
+            As in ``fit``.
+
+        Returns
+        -------
+        Examined
+            The rows, their scores and noise rates, and the rows that would be pruned.
+        """
+        rows = self._checked_rows(X, y, sample_weight, groups, trusted)
         generator = private_random_state(self.random_state)
-        scored = self._score(table, probabilities, generator, folds_anyway=self.rounds > 1)
-        mask, weights, ranking = self._prune(table.doubt, scored)
-        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), scored.rates)
-        return Examined(table, scored, mask, weights, ranking, generator)
+        opinions = self._score(rows, probabilities, generator)
+        return self._prune(rows, self._estimate(rows, opinions))
 
     def noise_rate_intervals(
         self,
@@ -249,28 +237,28 @@ class RankPruningClassifier(RateBasedClassifier):
         n_resamples: int | None = None,
         random_state: RandomState = None,
     ) -> NoiseRateIntervals:
-        """Return intervals of the noise rates, by drawing the rows of the fit again.
+        """Return intervals of the noise rates, by resampling the rows of the fit.
 
         Parameters
         ----------
         X : as in ``fit``, default=None
-            By default the out-of-fold probabilities of the fit are drawn again, which needs no
-            fitting. Pass the table of the fit to fit and score every resample anew, in new folds:
-            then the intervals also cover the chance in the models. A row that is drawn twice has
+            By default rows are resampled with their out-of-fold probabilities, which needs no
+            fitting. Pass the same X as in ``fit`` to fit and score every resample, in new folds:
+            then the intervals also cover the chance in the models. A row that is drawn twice gets
             weight 2, so every scorer must take weights.
         groups : array-like of shape (n_rows,), default=None
             As in ``fit``, for the new folds.
         level : float, default=0.95
             Confidence level.
         n_resamples : int, default=None
-            200 by default, or 50 where models are fitted anew.
+            200 by default, or 50 if models are fitted.
         random_state : int, RandomState or None, default=None
-            Decides which rows are drawn, and the folds.
+            Draws the rows and the folds.
 
         Returns
         -------
         NoiseRateIntervals
-            Around the estimate from all rows. Rates that were known stay as they are.
+            Around the estimate from all rows. Known rates stay as they are.
 
         See Also
         --------
@@ -279,9 +267,10 @@ class RankPruningClassifier(RateBasedClassifier):
         check_is_fitted(self)
         validate_level(level)
         fitted = self._fitted_
+        inputs = fitted.status.inputs(self.probabilities_)
         if X is None:
             return row_intervals(
-                fitted.doubt.inputs(self.probabilities_),
+                inputs,
                 fitted.noise_estimator,
                 fitted.estimated,
                 known=fitted.known,
@@ -291,102 +280,149 @@ class RankPruningClassifier(RateBasedClassifier):
             )
         n_refits = validate_count(50 if n_resamples is None else n_resamples, "n_resamples", 50)
         replicates = self._refitted_rates(X, groups, n_refits, random_state)
-        return intervals_from(fitted.estimated, replicates, level, OVER_REFITS, fitted.known)
+        sizes = label_rows(inputs.is_positive, inputs.sample_weight)
+        return intervals_from(
+            fitted.estimated, replicates, level, OVER_REFITS, fitted.known, sizes=sizes
+        )
 
     def _refitted_rates(
         self, X: Any, groups: Any, n_refits: int, random_state: RandomState
     ) -> list[NoiseRates]:
-        """Return the rates of resamples that are scored anew, each in new folds."""
-        labels, doubt = self._fitted_.labels, self._fitted_.doubt
+        """Return the rates of resamples, each scored in new folds."""
+        labels, status = self._fitted_.labels, self._fitted_.status
         X, groups = check_rows(X, labels.is_positive, groups)
         scorers = self._scorers()
         for scorer in scorers:
             if not accepts_sample_weight(scorer):
                 raise ValueError(
-                    "X must be None where a scorer takes no sample_weight, since rows are drawn by "
-                    f"weights; {scorer!r} takes none. Leave X out, or use another scorer."
+                    "X must be None if a scorer takes no sample_weight, since resampled rows are "
+                    f"weighted; {scorer!r} takes none. Omit X, or use another scorer."
                 )
         estimator = find_noise_estimator(self._fitted_.noise_estimator)
         generator = private_random_state(random_state)
         draws = resamples(
             labels.is_positive,
-            doubt.weight,
+            status.weight,
             n_refits,
             as_generator(generator),
             least=int(self.cv) if isinstance(self.cv, Integral) else 1,
-            doubted=doubt.doubted,
+            doubted=status.doubted,
         )
-        in_counts = doubt.weight is None or are_counts(doubt.weight)
+        in_counts = status.weight is None or are_counts(status.weight)
         replicates = []
-        for number, times in enumerate(draws):
-            self._log("refit %d of %d", number + 1, n_refits)
-            drawn = drawn_weight(doubt.weight, times)
+        for number, times in enumerate(draws, start=1):
+            drawn = drawn_weight(status.weight, times)
             splits = make_splits(self.cv, X, labels, groups, drawn, draw_seed(generator))
             folds = Folds(scorers, X, labels, splits, self.n_jobs, draw_seed(generator))
-            inputs = doubt.inputs(folds.score(drawn))
+            inputs = status.inputs(folds.score(drawn))
             replicates.append(
-                estimate_drawn(estimator, inputs, times[doubt.doubted], in_counts=in_counts)
+                estimate_drawn(estimator, inputs, times[status.doubted], in_counts=in_counts)
+            )
+            log_progress(
+                "scored %d of %d resamples",
+                "scoring resamples",
+                number,
+                n_refits,
+                self._log_level(),
             )
         return replicates
 
-    def _prune(self, doubt: Doubt, scored: Scored) -> tuple[BoolArray, Weights, FloatArray]:
-        """Return what the last round prunes, the weights of all rows, and its ranking."""
-        folds, scores, rates = scored.folds, scored.scores, scored.rates
-        mask, weights = _pruned(doubt, scores, rates)
+    def _prune(self, rows: FitRows, scored: Scored) -> Examined:
+        """Return which rows the last round prunes, the weights of the others, and its ranking."""
+        status, folds, scores = rows.status, scored.folds, scored.scores
+        mask, weights = _pruned(status, scores, scored.rates)
         for turn in range(1, self.rounds):
-            keep = doubt.counted & ~mask
+            keep = status.counted & ~mask
             if not mask.any():
-                break  # there is nothing that the next models could do without
+                break  # another round would fit the same models
             if not folds.keep_both_classes(keep):
                 warn_caller(
-                    f"Pruning leaves a fold of round {turn + 1} with one class, so the rounds end "
-                    f"after {turn}. Use fewer folds, or fewer rounds.",
+                    f"Pruning leaves a fold of round {turn + 1} with a single class, so pruning "
+                    f"stops after round {turn}. Use fewer folds, or fewer rounds.",
                     ClassAlmostEmptiedWarning,
                 )
                 break
-            if turn == 1 and self._has_own_scorer() and doubt.weight is None:
+            if turn == 1 and self._has_own_scorer() and status.weight is None:
                 warn_if_weights_are_lost(self.scorer, weights, NO_EFFECT)
             self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
             scores = folds.score(weights, keep)
-            mask, weights = _pruned(doubt, scores, rates)
-        return mask, weights, scores
+            mask, weights = _pruned(status, scores, scored.rates)
+        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), scored.rates)
+        return Examined(rows, scored, mask, weights, scores)
+
+    def _refit(self, found: Examined, generator: np.random.RandomState) -> None:
+        """Fit the estimator to the rows that were kept, and store what was learned."""
+        rows, scored, weights = found.rows, found.scored, found.weights
+        kept = np.flatnonzero(rows.status.counted & ~found.mask)
+        self._fit_estimator(
+            rows,
+            kept,
+            rows.labels.is_positive[kept],
+            None if weights is None else weights[kept],
+            generator,
+            "the balance of the classes is not corrected",
+        )
+        self._keep_scores(scored)
+        self.prune_mask_ = found.mask
+        self.ranking_probabilities_ = found.ranking
+        self._fitted_ = _Fitted(
+            # Copies, since these may be views of the caller's own labels.
+            replace(rows.labels, is_positive=rows.labels.is_positive.copy()),
+            replace(rows.status, is_positive=rows.status.is_positive.copy()),
+            scored.estimated,
+            self._known(),
+            self.noise_estimator,
+        )
 
 
 @dataclass(frozen=True)
 class Examined:
-    """The rows with their scores and rates, what the last round prunes, and by which ranking."""
+    """What ``fit`` learns about the rows before the final fit.
 
-    table: Table
+    Attributes
+    ----------
+    rows : FitRows
+        The rows, their labels and weights.
+    scored : Scored
+        Their out-of-fold probabilities, and the noise rates estimated from these.
+    mask : ndarray of bool of shape (n_rows,)
+        The rows that the last round prunes.
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights times correction weights; None where all are 1.
+    ranking : ndarray of shape (n_rows,)
+        The probabilities by which the last round pruned.
+    """
+
+    rows: FitRows
     scored: Scored
     mask: BoolArray
     weights: Weights
     ranking: FloatArray
-    generator: np.random.RandomState
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """What a fit saw and was told, for intervals that are asked for later."""
+    """What a fit was given, for intervals computed later."""
 
     labels: BinaryLabels
-    doubt: Doubt
+    status: RowStatus
     estimated: NoiseRates
     known: KnownRates
     noise_estimator: str | Callable[..., NoiseRates]
 
 
-def _pruned(doubt: Doubt, scores: FloatArray, rates: NoiseRates) -> tuple[BoolArray, Weights]:
-    """Return which rows are dropped and the weight of every row, None where all weigh 1."""
-    inputs = doubt.inputs(scores)
+def _pruned(status: RowStatus, scores: FloatArray, rates: NoiseRates) -> tuple[BoolArray, Weights]:
+    """Return which rows are dropped and the weight of every row, None if all weights are 1."""
+    inputs = status.inputs(scores)
     pruning = prune_labels(
         inputs.is_positive, inputs.probabilities, rates, sample_weight=inputs.sample_weight
     )
-    mask = np.zeros(len(doubt.counted), dtype=bool)
-    mask[doubt.doubted] = pruning.mask
+    mask = np.zeros(len(status.counted), dtype=bool)
+    mask[status.doubted] = pruning.mask
     correction = correction_weights(inputs.is_positive, rates)
-    if doubt.weight is None and (correction == 1).all():
+    if status.weight is None and (correction == 1).all():
         return mask, None
-    weights = np.ones(len(mask)) if doubt.weight is None else doubt.weight.copy()
+    weights = np.ones(len(mask)) if status.weight is None else status.weight.copy()
     left = 1.0 if pruning.sample_weight is None else pruning.sample_weight
-    weights[doubt.doubted] = left * correction
+    weights[status.doubted] = left * correction
     return mask, weights

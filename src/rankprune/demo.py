@@ -11,11 +11,11 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 
-from rankprune._files import write_whole
 from rankprune.check import check_table
 from rankprune.core import NoiseRates, flip_labels
+from rankprune.model import TableModel, predict_table, train_model, train_plain
 from rankprune.report import write_report
-from rankprune.table_model import TableModel, predict_table, train_model, train_plain
+from rankprune.storage._atomic import write_whole
 
 _RUN = "digits.csv.rankprune"
 _NAMES = np.asarray(["even", "odd"])
@@ -84,7 +84,7 @@ def run_demo(
     )
     table = _write(folder / "digits.csv", X, labels)
     new_table = _write(folder / "new.csv", new_X, None)
-    check = check_table(table, "label", positive="odd", random_state=random_state)
+    check = check_table(table, "label", pos_label="odd", random_state=random_state)
     run = check.save(folder / _RUN, force=True)
     is_wrong = labels != truth
 
@@ -99,9 +99,9 @@ def run_demo(
         n_found=int(is_wrong[check.suspect_rows()].sum()),
         true_rates=NoiseRates.from_true_labels(truth, labels),
         estimated_rates=check.noise_rates,
-        f1_noisy=f1(train_plain(table, "label", positive="odd")),
+        f1_noisy=f1(train_plain(table, "label", pos_label="odd")),
         f1_pruned=f1(train_model(check)),
-        f1_clean=f1(train_plain(clean_table, "label", positive="odd")),
+        f1_clean=f1(train_plain(clean_table, "label", pos_label="odd")),
         table=table,
         new_table=new_table,
         run=run,

@@ -138,7 +138,7 @@ class TableError(ValueError):
     ...     check_table(pd.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "c"]}), "y")
     ... except TableError as error:
     ...     print(str(error).split(";")[0])
-    --label must have two values
+    label must have two values
     """
 
 

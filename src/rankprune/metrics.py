@@ -16,16 +16,17 @@ from scipy.stats import norm
 from sklearn.metrics import make_scorer
 
 from rankprune.core import NoiseRates
-from rankprune.core._informative import kish_rows, outranked_shares
+from rankprune.core._auc import kish_rows, outranked_shares
 from rankprune.core._inputs import (
     BinaryLabels,
     BoolArray,
     FloatArray,
-    validate_level,
     validate_scores,
     validate_weighted_labels,
 )
-from rankprune.core._noise_rates import possible_noise_rates, validate_noise_rates
+from rankprune.core._noise_rates import validate_noise_rates
+from rankprune.core._parameters import validate_level
+from rankprune.core._rate_algebra import possible_noise_rates
 from rankprune.exceptions import (
     NoiseRatesClippedWarning,
     UninformativeProbabilitiesWarning,

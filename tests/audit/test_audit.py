@@ -1,4 +1,4 @@
-"""The blind audit: who is drawn, what follows, and how often it is true."""
+"""The blind audit: which rows are drawn, what the answers show, and how often that is true."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankprune import NoiseRates, audit
-from rankprune.audit import _allocation, compare_errors, draw, estimate, plan
+from rankprune.audit import compare_errors, draw, estimate, plan
+from rankprune.audit._sample import allocate, stratum_of
 
 
 def table(n=2000, wrong=0.1, seed=0):
@@ -25,7 +26,7 @@ class TestDraw:
         assert one.rows.tolist() == again.rows.tolist()
         assert one.rows.tolist() != draw(labels, suspects, random_state=4).rows.tolist()
 
-    def test_rows_are_different_and_know_where_they_come_from(self):
+    def test_rows_are_distinct_and_keep_their_label_and_stratum(self):
         labels, suspects, _ = table()
         sample = draw(labels, suspects, 150, random_state=0)
         assert len(set(sample.rows.tolist())) == 150
@@ -38,17 +39,17 @@ class TestDraw:
             int(((labels == label) & (suspects == suspect)).sum()) for label, suspect in kinds
         )
 
-    def test_every_row_of_a_kind_has_the_same_chance_and_any_place(self):
+    def test_every_row_of_a_stratum_is_equally_likely_at_every_position(self):
         labels, suspects, _ = table(60)
-        places = np.zeros((60, 20))
+        positions = np.zeros((60, 20))
         for seed in range(2000):
             rows = draw(labels, suspects, 20, random_state=seed).rows
-            places[rows, np.arange(20)] += 1
+            positions[rows, np.arange(20)] += 1
         sample = draw(labels, suspects, 20, random_state=0)
-        kind = audit._stratum(labels == 1, suspects)
+        kind = stratum_of(labels == 1, suspects)
         expected = 2000 * np.asarray(sample.drawn) / np.maximum(sample.sizes, 1)
-        assert np.abs(places.sum(axis=1) - expected[kind]).max() < 5 * np.sqrt(2000 * 0.25)
-        halves = places[:, :10].sum(axis=1), places[:, 10:].sum(axis=1)
+        assert np.abs(positions.sum(axis=1) - expected[kind]).max() < 5 * np.sqrt(2000 * 0.25)
+        halves = positions[:, :10].sum(axis=1), positions[:, 10:].sum(axis=1)
         assert np.abs(halves[0] - halves[1]).max() < 5 * np.sqrt(2000 * 0.25)
 
     def test_labels_of_any_two_values_are_kept_as_they_are(self):
@@ -67,35 +68,35 @@ class TestDraw:
             (([1, 1, 1], [True] * 3, 2), "labels must hold two classes"),
         ],
     )
-    def test_what_cannot_be_drawn_is_refused(self, arguments, message):
+    def test_impossible_draws_are_refused(self, arguments, message):
         with pytest.raises(ValueError, match=message):
             draw(*arguments)
 
 
 class TestAllocation:
     @given(st.lists(st.integers(0, 10**6), min_size=4, max_size=4), st.integers(1, 500))
-    def test_exactly_as_many_rows_are_drawn_as_were_asked_for(self, sizes, n):
+    def test_exactly_the_requested_number_of_rows_is_drawn(self, sizes, n):
         n = min(n, sum(sizes))
-        drawn = _allocation(np.asarray(sizes), n)
+        drawn = allocate(np.asarray(sizes), n)
         assert drawn.sum() == n
         assert (drawn <= sizes).all()
         assert (drawn >= 0).all()
 
-    def test_suspects_are_drawn_more_often_and_labels_alike(self):
-        drawn = _allocation(np.asarray([500, 4500, 500, 4500]), 200)
+    def test_suspects_are_drawn_more_often_and_both_labels_equally(self):
+        drawn = allocate(np.asarray([500, 4500, 500, 4500]), 200)
         assert drawn.tolist() == [20, 80, 20, 80]
-        drawn = _allocation(np.asarray([2000, 3000, 2000, 3000]), 200)
+        drawn = allocate(np.asarray([2000, 3000, 2000, 3000]), 200)
         assert drawn.tolist() == [60, 40, 60, 40]
 
-    def test_few_suspects_are_a_fifth_and_a_rare_label_is_a_quarter(self):
-        drawn = _allocation(np.asarray([60, 4940, 60, 4940]), 200)
+    def test_rare_suspects_get_a_fifth_and_a_rare_label_gets_a_quarter(self):
+        drawn = allocate(np.asarray([60, 4940, 60, 4940]), 200)
         assert drawn[[0, 2]].sum() == 40
-        drawn = _allocation(np.asarray([100, 300, 100, 49500]), 200)
+        drawn = allocate(np.asarray([100, 300, 100, 49500]), 200)
         assert drawn[:2].sum() == 50
 
-    def test_what_one_kind_lacks_goes_to_the_others(self):
-        assert _allocation(np.asarray([3, 500, 0, 500]), 103).tolist() == [3, 50, 0, 50]
-        assert _allocation(np.asarray([3, 5, 0, 1]), 9).tolist() == [3, 5, 0, 1]
+    def test_rows_that_one_stratum_lacks_are_drawn_from_the_others(self):
+        assert allocate(np.asarray([3, 500, 0, 500]), 103).tolist() == [3, 50, 0, 50]
+        assert allocate(np.asarray([3, 5, 0, 1]), 9).tolist() == [3, 5, 0, 1]
 
 
 class TestEstimate:
@@ -123,7 +124,7 @@ class TestEstimate:
         assert found.missed_at_most == 1
         assert (found.n_rows, found.n_drawn, found.n_unsure) == (10, 10, 0)
 
-    def test_rows_stand_for_those_they_were_drawn_from(self):
+    def test_rows_count_for_the_rows_they_were_drawn_from(self):
         labels, suspects, truth = table(20_000)
         sample = draw(labels, suspects, 4000, random_state=1)
         found = estimate(sample, truth[sample.rows])
@@ -135,7 +136,7 @@ class TestEstimate:
             assert getattr(found, name).estimate == pytest.approx(getattr(rates, name), abs=0.02)
 
     @pytest.mark.parametrize("wrong", [0.02, 0.1, 0.3])
-    def test_intervals_hold_the_truth_as_often_as_they_say(self, wrong):
+    def test_intervals_contain_the_truth_as_often_as_promised(self, wrong):
         labels, suspects, truth = table(2000, wrong)
         is_wrong = labels != truth
         true = {
@@ -151,7 +152,7 @@ class TestEstimate:
             for name, interval in found.items():
                 held[name] += interval.low - 1e-9 <= true[name] <= interval.high + 1e-9
             held["missed_at_most"] += is_wrong[~suspects].sum() <= found.missed_at_most
-        # Chance alone makes 134 of 150 of 95 %, in one case of three hundred.
+        # With 95 % intervals, fewer than 134 of 150 happens by chance once in three hundred.
         counted = [name for name in held if name in true or name == "missed_at_most"]
         assert min(held[name] for name in counted) >= 134
 
@@ -170,14 +171,14 @@ class TestEstimate:
             assert wider.low <= wider.estimate <= wider.high
         assert unsure.missed_at_most > sure.missed_at_most
 
-    def test_missing_answers_may_be_numbers_that_are_none(self):
+    def test_nan_counts_as_a_missing_answer(self):
         labels, suspects, truth = table(100)
         sample = draw(labels, suspects, 20, random_state=0)
         answers = truth[sample.rows].astype(float)
         answers[0] = np.nan
         assert estimate(sample, answers).n_unsure == 1
 
-    def test_nobody_has_said_anything_yet(self):
+    def test_without_answers_almost_anything_is_possible(self):
         labels, suspects, _ = table(100)
         sample = draw(labels, suspects, 20, random_state=0)
         found = estimate(sample, [None] * 20)
@@ -185,12 +186,12 @@ class TestEstimate:
         assert found.wrong_share.high > 0.9
         assert found.missed_at_most > 80
 
-    def test_kinds_without_an_answer_are_taken_for_their_like(self):
+    def test_a_stratum_without_answers_takes_the_rate_of_the_other_label(self):
         labels, suspects, truth = table()
         sample = draw(labels, suspects, 200, random_state=0)
         answers = [
-            None if kind == 1 else int(answer)
-            for kind, answer in zip(sample.stratum, truth[sample.rows], strict=True)
+            None if stratum == 1 else int(answer)
+            for stratum, answer in zip(sample.stratum, truth[sample.rows], strict=True)
         ]
         found = estimate(sample, answers)
         assert found.missed_share.estimate == pytest.approx(
@@ -220,7 +221,7 @@ class TestEstimate:
                 (interval.low, interval.high), abs=0.004
             )
 
-    def test_without_suspects_there_is_no_precision_and_with_nothing_else_nothing_is_missed(self):
+    def test_no_suspects_give_no_precision_and_only_suspects_no_missed_share(self):
         labels, _, truth = table(200)
         none = draw(labels, np.zeros(200, dtype=bool), 50, random_state=0)
         found = estimate(none, truth[none.rows])
@@ -233,7 +234,7 @@ class TestEstimate:
         assert "suspect precision: " in str(found)
         assert "missed share" not in str(found)
 
-    def test_labels_drawn_at_different_rates_are_not_taken_together(self):
+    def test_strata_drawn_at_different_rates_are_not_pooled(self):
         labels = np.asarray([1] * 300 + [0] * 9700)
         suspects = np.zeros(10_000, dtype=bool)
         truth = labels.copy()
@@ -247,10 +248,13 @@ class TestEstimate:
         ("answers", "message"),
         [
             ([1] * 19, "answers must have one answer for each of the 20 rows .* got 19"),
-            ([1] * 19 + [2], "answers must be 1, 0 or None; answer 19 is 2. Pass the right label"),
+            (
+                [1] * 19 + [2],
+                "answers must be 1, 0 or None; answer 19 is 2. Pass the correct label",
+            ),
         ],
     )
-    def test_answers_that_cannot_be_are_refused(self, answers, message):
+    def test_impossible_answers_are_refused(self, answers, message):
         labels, suspects, _ = table(100)
         sample = draw(labels, suspects, 20, random_state=0)
         with pytest.raises(ValueError, match=message):
@@ -269,7 +273,7 @@ class TestPlan:
         perfect = np.where(truth == 1, 1 - rates.positive_noise_rate, rates.negative_noise_rate)
         return perfect, rates
 
-    def test_larger_samples_tell_more(self):
+    def test_larger_samples_give_narrower_intervals(self):
         labels, suspects, truth = table()
         probabilities, rates = self.scores(labels, truth)
         planned = plan(labels, probabilities, rates, suspects)
@@ -278,13 +282,13 @@ class TestPlan:
         assert sorted(widths, reverse=True) == widths
         assert planned[200].n_drawn == 200
 
-    def test_it_expects_what_the_model_believes(self):
+    def test_a_plan_expects_the_models_share_of_wrong_labels(self):
         labels, suspects, truth = table()
         probabilities, rates = self.scores(labels, truth)
         found = plan(labels, probabilities, rates, suspects)[500]
         assert found.wrong_share.estimate == pytest.approx(rates.wrong_share, abs=0.02)
 
-    def test_sizes_beyond_the_rows_are_left_out(self):
+    def test_sizes_above_the_number_of_rows_are_left_out(self):
         labels, suspects, truth = table(120)
         probabilities, rates = self.scores(labels, truth)
         assert list(plan(labels, probabilities, rates, suspects)) == [50, 100]
@@ -311,7 +315,7 @@ class TestCompareErrors:
         assert found[1] == pytest.approx(suspects.mean(), abs=1e-9)
         assert found[2] < found[1] - found[0] < found[3]
 
-    def test_the_interval_holds_the_truth_as_often_as_it_says(self):
+    def test_the_interval_contains_the_truth_as_often_as_promised(self):
         labels, suspects, truth = table(3000)
         rng = np.random.default_rng(0)
         before = np.where(rng.random(3000) < 0.12, 1 - truth, truth)
@@ -325,7 +329,7 @@ class TestCompareErrors:
             held += found[2] <= true <= found[3]
         assert held >= 275
 
-    def test_without_any_answer_there_is_nothing_to_compare(self):
+    def test_a_comparison_without_answers_is_refused(self):
         labels, suspects, _ = table(100)
         sample = draw(labels, suspects, 20, random_state=0)
         with pytest.raises(ValueError, match="all of them are None"):

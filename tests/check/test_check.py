@@ -17,18 +17,18 @@ from rankprune import (
     flip_labels,
     rank_suspects,
 )
-from rankprune._before_after import _difference_interval
-from rankprune._duplicates import count_duplicates, hash_rows
-from rankprune._label_check import headline
-from rankprune._models import find_model
-from rankprune._run_scores import reason_for
+from rankprune.check._before_after import _difference_interval
+from rankprune.check._duplicates import count_duplicates, hash_rows
 from rankprune.exceptions import TableError, UninformativeProbabilitiesWarning
+from rankprune.learners._named_models import find_model
+from rankprune.run._scores import reason_for
+from rankprune.run._words import headline
 
 pytest.importorskip("duckdb")
 
 LEAK = (
-    "Columns that alone tell the label almost exactly: 'outcome' (AUC 0.998). If they were filled "
-    "in after the label, wrong labels look right: leave them out with --drop."
+    "Columns that almost determine the label by themselves: 'outcome' (AUC 0.998). If they were "
+    "filled in after the label, wrong labels look right: leave them out with drop."
 )
 
 
@@ -84,7 +84,7 @@ def test_a_run_directory_gives_the_check_back(people, tmp_path):
     assert str(again) == str(check)
     result = json.loads((run / "result.json").read_text())
     assert result["positive_noise_rate"] == check.noise_rates.positive_noise_rate
-    assert (result["schema"], result["settings"]["random_state"]) == (1, 0)
+    assert (result["schema"], result["settings"]["random_state"]) == (2, 0)
     assert len(result["source"]["sha256"]) == 64
     assert "numpy" in result["versions"]
 
@@ -100,8 +100,9 @@ def test_the_scores_are_one_row_for_each_row_of_the_table(people, tmp_path):
     ).fetchall()
     expected = list(check.ranked())
     assert len(found) == check.n_suspects
-    for row, (rank, number, name, label, probability, reason) in zip(found, expected, strict=True):
-        assert row == (number, name, label, probability, True, rank, reason, False)
+    for row, one in zip(found, expected, strict=True):
+        told = (one.number, one.id, one.label, one.probability, True, one.rank, one.reason, False)
+        assert row == told
 
 
 def test_rows_without_labels_have_no_score(tmp_path):
@@ -126,12 +127,12 @@ def test_rows_without_labels_have_no_score(tmp_path):
 def test_an_earlier_run_is_replaced_only_when_asked_to(people, tmp_path):
     check = people[3]
     check.save(tmp_path / "run")
-    with pytest.raises(TableError, match=r"holds an earlier run.*--force"):
+    with pytest.raises(TableError, match=r"holds an earlier run.*force=True"):
         check.save(tmp_path / "run")
     check.save(tmp_path / "run", force=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("x")
-    with pytest.raises(TableError, match=r"holds files that are no run"):
+    with pytest.raises(TableError, match=r"holds files that do not belong"):
         check.save(tmp_path / "other", force=True)
     with pytest.raises(TableError, match=r"is a file"):
         check.save(tmp_path / "other" / "thesis.tex")
@@ -141,14 +142,16 @@ def test_a_run_that_was_cut_short_is_noticed(people, tmp_path):
     check = people[3]
     run = check.save(tmp_path / "run")
     (run / "scores.parquet").write_bytes(b"other")
-    with pytest.raises(TableError, match=r"does not belong to.*cut short.*--force"):
+    with pytest.raises(TableError, match=r"does not belong to.*cut short.*force=True"):
         LabelCheck.load(run)
     (run / "scores.parquet").unlink()
     with pytest.raises(TableError, match=r"does not belong to"):
         LabelCheck.load(run)
     result = json.loads((run / "result.json").read_text())
     (run / "result.json").write_text(json.dumps({**result, "schema": 99}))
-    with pytest.raises(TableError, match=r"has schema 99, and this version reads 1"):
+    with pytest.raises(
+        TableError, match=r"another version of rankprune \(schema 99; this version reads 2\)"
+    ):
         LabelCheck.load(run)
     for missing in ("settings", "scores_sha256", "verdict"):
         part = {name: value for name, value in result.items() if name != missing}
@@ -159,7 +162,7 @@ def test_a_run_that_was_cut_short_is_noticed(people, tmp_path):
     with pytest.raises(TableError, match=r"is not a result of rankprune"):
         LabelCheck.load(run)
     (run / "result.json").unlink()
-    with pytest.raises(TableError, match=r"holds no result\.json"):
+    with pytest.raises(TableError, match=r"has no result\.json"):
         LabelCheck.load(run)
     check.save(run)
 
@@ -175,7 +178,7 @@ def test_the_same_seed_gives_the_same_files(people, tmp_path):
 def test_the_committee_is_the_default_and_gives_its_verdict(tmp_path):
     path, _, truth = noisy_csv(tmp_path, n=200)
     check = check_table(path, "label")
-    assert check.settings["scorer"] == "committee"
+    assert check.settings.scorer == "committee"
     assert check.verdict.n_opinions == 3
     clean = write_csv(
         tmp_path / "clean.csv",
@@ -193,11 +196,13 @@ def test_groups_and_ids_and_special_columns_are_no_features(tmp_path):
     rows, _, _ = noisy_rows(200)
     rows = [[*row, f"g{i // 4}", "0.5"] for i, row in enumerate(rows)]
     path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "group", "p"])
-    check = check_table(path, "label", id="row id", group="group", drop=["p", "color"], scorer=None)
+    check = check_table(
+        path, "label", id="row id", groups="group", drop=["p", "color"], scorer=None
+    )
     assert check.n_groups == 50
     assert check.subgroups == ()
-    with pytest.raises(TableError, match=r"--group must be a column"):
-        check_table(path, "label", group="groop")
+    with pytest.raises(TableError, match=r"groups must be a column"):
+        check_table(path, "label", groups="groop")
 
 
 def test_probabilities_of_the_table_need_no_fit(people, tmp_path):
@@ -208,11 +213,11 @@ def test_probabilities_of_the_table_need_no_fit(people, tmp_path):
     given = check_table(path, "label", probabilities="p")
     np.testing.assert_array_equal(given.scores.suspect, check.scores.suspect)
     assert (given.out_of_fold, given.duplicates) == (False, None)
-    with pytest.raises(TableError, match=r"--rounds must be 1 with --probabilities, got 2"):
+    with pytest.raises(TableError, match=r"rounds must be 1 with probabilities, got 2"):
         check_table(path, "label", probabilities="p", rounds=2)
     noted = check_table(path, "label", probabilities="p", drop=["height"]).notes
-    assert noted[-1] == "Nothing was fitted, so --drop had no effect."
-    with pytest.raises(TableError, match=r"--text must be a column"):
+    assert noted[-1] == "Nothing was fitted, so drop had no effect."
+    with pytest.raises(TableError, match=r"text must be a column"):
         check_table(path, "label", probabilities="p", text=["zzz"])
     assert given.suspects[0].reason.endswith("%")
     assert "the given probabilities" in given.suspects[0].reason
@@ -265,7 +270,7 @@ def test_redacted_cells_are_kept_nowhere_but_in_the_scores(tmp_path):
     assert '"red"' not in text
     assert check.columns == ("height", "weight")
     assert check.subgroups == ()
-    with pytest.raises(TableError, match=r"--redact must be a column"):
+    with pytest.raises(TableError, match=r"redact must be a column"):
         check_table(path, "label", redact=["zzz"])
 
 
@@ -365,7 +370,7 @@ def test_columns_of_frames_may_be_called_by_numbers():
     pd = pytest.importorskip("pandas")
     rows, labels, _ = noisy_rows(300)
     frame = pd.DataFrame({0: [float(row[1]) for row in rows], 1: labels == 1})
-    check = check_table(frame, 1, positive=True, scorer=None)
+    check = check_table(frame, 1, pos_label=True, scorer=None)
     assert (check.positive, check.columns) == ("true", ("0",))
     assert check.verdict.auc < 0.95  # the label is no feature
     assert check.notes == ()
@@ -379,7 +384,7 @@ def test_what_cannot_be_told_is_said_and_warned_of(tmp_path):
         check = check_table(path, "y", scorer=None)
     assert (check.verdict.level, check.n_suspects) == ("cannot tell", 0)
     assert any("do not tell the labels apart" in warning for warning in check.warnings)
-    assert "cannot be told" in headline(check)
+    assert "does not show whether labels are wrong" in headline(check)
 
 
 def test_a_table_without_features_is_refused(tmp_path):
@@ -395,13 +400,13 @@ def test_embeddings_are_features_beside_the_columns(tmp_path):
     np.save(tmp_path / "v.npy", vectors)
     check = check_table(path, "label", id="id", embeddings=tmp_path / "v.npy", scorer=None)
     assert check.verdict.auc > 0.7
-    assert check.settings["embeddings"] == str(tmp_path / "v.npy")
+    assert check.settings.embeddings == str(tmp_path / "v.npy")
 
 
 def test_rounds_and_estimators_are_passed_on(people):
     path = people[0]
-    check = check_table(path, "label", scorer=None, rounds=2, noise_estimator="tight", folds=4)
-    assert (check.settings["rounds"], check.settings["folds"]) == (2, 4)
+    check = check_table(path, "label", scorer=None, rounds=2, noise_estimator="tight", cv=4)
+    assert (check.settings.rounds, check.settings.cv) == (2, 4)
     assert check.noise_rates.positive_noise_rate == pytest.approx(0.2, abs=0.08)
 
 

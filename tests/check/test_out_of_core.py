@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankprune import LabelCheck, check, check_table, write_report
-from rankprune._run_scores import SavedScores, Scores
+from rankprune import LabelCheck, check_table, write_report
+from rankprune.check import _table as check
 from rankprune.exceptions import TableError, UninformativeProbabilitiesWarning
+from rankprune.run._scores import SavedScores, Scores
 
 
 def table(n_rows=3000, seed=0, digits=None):
@@ -50,7 +51,7 @@ def both(tmp_path, monkeypatch):
 @pytest.mark.parametrize("digits", [None, 1])
 def test_the_papers_rates_and_all_suspects_are_the_same(both, suffix, digits):
     held, streamed = both(
-        table(digits=digits), suffix, noise_estimator="confident-counts", id="name", group="group"
+        table(digits=digits), suffix, noise_estimator="confident-counts", id="name", groups="group"
     )
     for name in ("noise_rates", "estimated_rates", "positive_cutoff", "negative_cutoff", "tally"):
         assert getattr(streamed, name) == getattr(held, name), name
@@ -77,7 +78,7 @@ def test_other_estimators_are_as_near_as_bins_are(both):
 
 
 def test_saved_loaded_reported_and_read_only_when_asked(both, tmp_path, monkeypatch):
-    from rankprune import _run_scores
+    from rankprune.run import _scores as _run_scores
 
     held, streamed = both(table(), noise_estimator="confident-counts", id="name")
     reads = []
@@ -140,14 +141,14 @@ def test_scores_that_say_nothing_are_said_once(both):
 @pytest.mark.parametrize(
     ("change", "asked", "message"),
     [
-        ({"p": 1.5}, {}, r"--probabilities must lie in \[0, 1\] in every row; row 8"),
+        ({"p": 1.5}, {}, r"probabilities must lie in \[0, 1\] in every row; row 8"),
         ({"p": None}, {}, r"row 8 of 'p' holds None"),
         ({"p": float("nan")}, {}, r"row 8 of 'p' holds 'nan'"),
-        ({"name": None}, {"id": "name"}, "--id must be filled in for every row; row 8"),
-        ({"group": None}, {"group": "group"}, "--group must be filled in for every row; row 8"),
-        ({"label": "maybe"}, {}, "--label must have two values"),
-        ({}, {"rounds": 2}, "--rounds must be 1"),
-        ({}, {"redact": ["nothing"]}, "--redact must be a column"),
+        ({"name": None}, {"id": "name"}, "id must be filled in for every row; row 8"),
+        ({"group": None}, {"groups": "group"}, "groups must be filled in for every row; row 8"),
+        ({"label": "maybe"}, {}, "label must have two values"),
+        ({}, {"rounds": 2}, "rounds must be 1"),
+        ({}, {"redact": ["nothing"]}, "redact must be a column"),
     ],
 )
 def test_errors_are_those_of_small_tables(both, monkeypatch, tmp_path, change, asked, message):
@@ -174,4 +175,4 @@ def test_cells_can_be_hidden_and_options_without_effect_are_noted(both):
     _, streamed = both(table(), id="name", redact=["name", "text"], drop=["group"])
     assert streamed.columns == ("group", "p")
     assert streamed.suspects[0].id is None
-    assert any("--drop had no effect" in note for note in streamed.notes)
+    assert any("drop had no effect" in note for note in streamed.notes)

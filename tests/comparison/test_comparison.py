@@ -1,4 +1,4 @@
-"""Methods side by side: what is shared, what is measured, and what is said without the truth."""
+"""Methods on the same rows: what they share, what is measured, and what the note reports."""
 
 import builtins
 
@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score
@@ -14,7 +15,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from rankprune import Comparison, NoiseRates, RankPruningClassifier, compare, flip_labels
 from rankprune.comparison import METHODS
-from rankprune.comparison._race import trusted_figures
 from rankprune.core import make_gaussians
 from rankprune.exceptions import (
     AssumptionWarning,
@@ -49,7 +49,7 @@ def by_name(found):
 
 
 class TestWithTrustedLabels:
-    def test_the_ends_are_there_and_the_methods_lie_between(self, rows, other_rows):
+    def test_methods_lie_between_the_noisy_baseline_and_the_oracle(self, rows, other_rows):
         X, truth, y = rows
         found = compare(X, y, true_labels=truth, test=other_rows, random_state=0)
         table = by_name(found)
@@ -74,12 +74,12 @@ class TestWithTrustedLabels:
             truth, plain.predict_proba(X_test)[:, 1]
         )
 
-    def test_the_papers_auc_of_a_constant_is_an_artefact(self):
-        """Interpolated from precision .1 at recall 1 to 1 at recall 0: .55, not the prevalence."""
-        truth = np.arange(1000) < 100
-        *_, average_precision, auc_pr = trusted_figures(truth, truth, np.full(1000, 0.5))
-        assert average_precision == pytest.approx(0.1)
-        assert auc_pr == pytest.approx(0.55)
+    def test_the_papers_auc_pr_of_a_constant_is_an_artefact(self, rows, other_rows):
+        """Interpolated from precision .4 at recall 1 to 1 at recall 0: .7, not the prevalence."""
+        X, _, y = rows
+        found = compare(X, y, DummyClassifier(), methods=[], test=other_rows)
+        assert found.rows[0].average_precision == pytest.approx(0.4)
+        assert found.rows[0].auc_pr == pytest.approx(0.7)
 
     def test_without_other_rows_a_quarter_is_held_out(self, rows):
         X, truth, y = rows
@@ -123,7 +123,7 @@ class TestWithTrustedLabels:
 
 
 class TestWithoutTrustedLabels:
-    def test_what_can_be_told_is_told_and_the_rest_is_not(self, rows):
+    def test_f1_error_and_auc_are_estimated_but_not_average_precision(self, rows):
         X, truth, y = rows
         found = compare(X, y, methods=["rank-pruning"], random_state=0)
         assert not found.is_trusted
@@ -136,7 +136,7 @@ class TestWithoutTrustedLabels:
         for estimated, measured in zip(found.rows, clean.rows, strict=False):
             assert estimated.error == pytest.approx(measured.error, abs=0.08)
 
-    def test_known_rates_are_used_and_said(self, rows):
+    def test_known_rates_are_used_and_reported(self, rows):
         X, truth, y = rows
         rates = NoiseRates.from_true_labels(truth, y)
         found = compare(X, y, noise_rates=rates, random_state=0)
@@ -145,12 +145,12 @@ class TestWithoutTrustedLabels:
             assert by_name(found)[name].positive_noise_rate == pytest.approx(0.4, abs=0.01)
 
 
-def test_where_the_scores_say_nothing_nothing_is_said():
+def test_uninformative_scores_give_no_figures():
     generator = np.random.default_rng(0)
     X, y = generator.normal(size=(400, 3)), generator.integers(0, 2, 400)
     with pytest.warns(UninformativeProbabilitiesWarning):
         found = compare(X, y, methods=["rank-pruning"], random_state=0)
-    assert "nothing can be said of any method" in found.note
+    assert "no method can be judged" in found.note
     for row in found.rows:
         assert (row.f1, row.error, row.roc_auc) == (None, None, None)
         assert row.positive_noise_rate is None
@@ -174,7 +174,7 @@ class TestMethods:
             len(fits) == 2 + 3 + 3
         )  # the baseline, timed twice, the folds, and one for each method
 
-    def test_classifiers_of_ones_own(self, rows):
+    def test_own_classifiers_keep_their_settings(self, rows):
         X, _, y = rows
         mine = {
             "two rounds": RankPruningClassifier(rounds=2),
@@ -193,7 +193,7 @@ class TestMethods:
         }
         assert not hasattr(mine["two rounds"], "noise_rates_")
         assert mine["two rounds"].positive_noise_rate is None
-        # An estimator of its own is not judged by the probabilities of another.
+        # A method with its own estimator does not use the shared probabilities.
         forest, shared = found.classifiers["forest"], found.classifiers["two rounds"]
         assert (forest.probabilities_ != shared.probabilities_).any()
 
@@ -220,28 +220,28 @@ class TestMethods:
         )
         assert by_name(halves)["rank-pruning"].f1 > 0.9
 
-    def test_what_the_estimator_rules_out_is_said(self, rows):
+    def test_methods_that_cannot_use_the_estimator_are_reported(self, rows):
         X, _, y = rows
         found = compare(X, y, RandomForestClassifier(10, random_state=0), random_state=0)
         assert "unbiased-loss" not in by_name(found)
-        assert found.note.endswith("Left out, as the estimator does not fit it: unbiased-loss.")
+        assert found.note.endswith("Left out because it cannot use this estimator: unbiased-loss.")
         with pytest.raises(ValueError, match="estimator must be LogisticRegression"):
             compare(X, y, RandomForestClassifier(10), methods=["unbiased-loss"])
 
-    def test_estimators_without_weights_leave_out_what_works_by_weights(self, rows):
+    def test_estimators_without_weights_leave_out_methods_that_need_weights(self, rows):
         X, _, y = rows
         with pytest.warns(SampleWeightIgnoredWarning):
             found = compare(X, y, KNeighborsClassifier(15), random_state=0)
         assert list(by_name(found)) == ["noisy baseline", "rank-pruning", "elkan-noto"]
 
-    def test_nobody_is_scored_whom_nobody_asks_for(self, rows, other_rows):
+    def test_probabilities_are_not_computed_when_no_method_needs_them(self, rows, other_rows):
         from sklearn.svm import LinearSVC
 
         X, _, y = rows
         found = compare(X, y, LinearSVC(), methods=["consistency-pruning"], test=other_rows)
         assert by_name(found)["consistency-pruning"].error < 0.5
 
-    def test_cv_is_that_of_the_comparison_for_names_and_of_ones_own_classifiers(self, rows):
+    def test_named_methods_take_cv_of_the_comparison_and_own_classifiers_keep_theirs(self, rows):
         X, _, y = rows
         found = compare(X, y, methods=["weighted-logistic"], cv=5, random_state=0)
         assert found.classifiers["weighted-logistic"].cv == 5
@@ -295,13 +295,16 @@ class TestRefusals:
             ({"true_labels": [[0, 1]] * 600}, r"one per row; got shape \(600, 2\)"),
             ({"noise_rates": 0.3}, "noise_rates must be NoiseRates, got float"),
             ({"probabilities": np.zeros(1200)}, "probabilities must come with test"),
-            ({"methods": ["oracle"]}, "must not name the oracle without true_labels"),
+            ({"methods": ["oracle"]}, "must not include the oracle without true_labels"),
             ({"methods": {"oracle": None}}, "must not be named 'oracle'"),
             (
                 {"methods": {"other": RankPruningClassifier(pos_label=0)}},
                 "must agree on the positive label: 'other' has pos_label=0, the comparison 1",
             ),
-            ({"groups": np.arange(1200) % 3}, "test must be given where a quarter cannot be held"),
+            (
+                {"groups": np.arange(1200) % 3},
+                "test must be given if a quarter of the rows",
+            ),
         ],
     )
     def test_bad_arguments_are_named(self, arguments, message, rows):
@@ -350,7 +353,7 @@ class TestShowing:
         widths = [bar.get_width() for bar in display.ax_.patches][::-1]
         assert widths == [getattr(row, metric) for row in found.rows]
 
-    def test_plots_of_nothing_are_refused(self, found, rows):
+    def test_plots_of_missing_figures_are_refused(self, found, rows):
         with pytest.raises(ValueError, match=r"metric must be one of \['f1', 'error'"):
             found.plot("speed")
         X, _, y = rows
@@ -370,10 +373,10 @@ def test_the_same_seed_gives_the_same_figures(rows):
 def test_warnings_of_methods_reach_the_caller():
     X, truth = make_gaussians(600, prevalence=1 / 3, random_state=0)
     y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.3, random_state=0)
-    with pytest.warns(AssumptionWarning, match="ElkanNotoClassifier takes every positive label"):
+    with pytest.warns(AssumptionWarning, match="ElkanNotoClassifier assumes that every positive"):
         compare(X, y, methods=["elkan-noto"], random_state=0)
 
 
-def test_methods_are_classes_of_ours():
+def test_names_stand_for_classes_of_the_package():
     assert isinstance(METHODS["importance-reweighting"], ImportanceReweightingClassifier)
     assert isinstance(METHODS["label-dependent-cost"], LabelDependentCostClassifier)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankprune.core import _informative
-from rankprune.core._informative import auc, is_informative
+from rankprune.core import _auc as _informative
+from rankprune.core._auc import auc, is_informative
 
 rows = st.lists(
     st.tuples(st.booleans(), st.integers(0, 6).map(lambda k: k / 6), st.integers(1, 3)),

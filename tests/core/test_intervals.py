@@ -7,8 +7,6 @@ from rankprune import NoiseRates, estimate_noise_rates, flip_labels, noise_rate_
 from rankprune.core import Interval, NoiseRateIntervals
 from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import (
-    OVER_REFITS,
-    OVER_ROWS,
     coarser,
     drawn_weight,
     intervals_from,
@@ -16,11 +14,15 @@ from rankprune.core._intervals import (
     resamples,
     row_intervals,
 )
+from rankprune.core._words import OVER_REFITS, OVER_ROWS
 from rankprune.exceptions import UninformativeProbabilitiesWarning
 
 TRUTH = np.repeat([0, 1], [600, 400])
 LABELS = flip_labels(TRUTH, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
 SCORES = np.where(TRUTH == 1, 0.8, 0.1)
+
+
+SIZES = (500.0, 500.0)
 
 
 @pytest.mark.parametrize("method", ["confident-counts", "tight", "curve"])
@@ -51,12 +53,52 @@ def test_percentiles_by_hand_and_the_estimate_is_always_inside():
     """Quartiles of 0, .1, .2, .3, .4 are .1 and .3; an estimate of .5 stretches the interval."""
     replicates = [NoiseRates.from_noise_rates(k / 10, 0.0, 0.5) for k in range(5)]
     rates = NoiseRates.from_noise_rates(0.2, 0.0, 0.5)
-    found = intervals_from(rates, replicates, 0.5, "chance")
+    found = intervals_from(rates, replicates, 0.5, "chance", sizes=SIZES)
     assert found.positive_noise_rate == Interval(0.2, 0.1, pytest.approx(0.3), "chance")
-    far = intervals_from(NoiseRates.from_noise_rates(0.45, 0.0, 0.5), replicates, 0.5, "chance")
+    far = intervals_from(
+        NoiseRates.from_noise_rates(0.45, 0.0, 0.5), replicates, 0.5, "chance", sizes=SIZES
+    )
     assert far.positive_noise_rate.high == 0.45
     assert far.positive_noise_rate.low == pytest.approx(0.1)
     assert far.n_resamples == 5
+
+
+def test_resamples_that_all_agree_leave_the_chance_in_the_rows():
+    """No wrong label among n rows leaves up to 1 - .025^(1/n) possible (Clopper and Pearson)."""
+    clean = NoiseRates.from_noise_rates(0.0, 0.0, 0.4)
+    found = intervals_from(clean, [clean] * 9, 0.95, "chance", sizes=(12.0, 18.0))
+    for name, n in (
+        ("positive_noise_rate", 12),
+        ("negative_noise_rate", 18),
+        ("positive_label_error_rate", 12),
+        ("negative_label_error_rate", 18),
+    ):
+        interval = getattr(found, name)
+        assert (interval.estimate, interval.low) == (0, 0)
+        assert interval.high == pytest.approx(1 - 0.025 ** (1 / n))
+    assert found.estimated_prevalence.low < 0.25 < 0.5 < found.estimated_prevalence.high
+
+
+def test_no_interval_of_an_estimated_rate_has_zero_width():
+    truth = np.repeat([0, 1], 15)
+    found = noise_rate_intervals(truth, 0.1 + 0.8 * truth, n_resamples=20, random_state=0)
+    assert all(interval.high - interval.low > 0.01 for _, interval in found.items())
+    scores = np.where(np.arange(435) < 200, 0.9, 0.1)
+    labels = (np.arange(435) < 200).astype(int)
+    labels[[0, 1, 2, 300, 301, 302]] ^= 1
+    found = noise_rate_intervals(labels, scores, n_resamples=20, random_state=0)
+    for name in ("positive_label_error_rate", "negative_label_error_rate"):
+        assert getattr(found, name).high > 3 / 235
+
+
+def test_a_label_that_noise_is_known_not_to_reach_keeps_its_point():
+    clean = NoiseRates.from_noise_rates(0.0, 0.0, 0.4)
+    found = intervals_from(clean, [clean] * 3, 0.95, "chance", (None, 0.0), sizes=SIZES)
+    assert found.negative_noise_rate.high == found.positive_label_error_rate.high == 0
+    assert found.positive_noise_rate.high > 0 < found.negative_label_error_rate.high
+    found = intervals_from(clean, [clean] * 3, 0.95, "chance", (0.0, None), sizes=SIZES)
+    assert found.positive_noise_rate.high == found.negative_label_error_rate.high == 0
+    assert found.negative_noise_rate.high > 0 < found.positive_label_error_rate.high
 
 
 def test_the_same_seed_draws_the_same_rows():
@@ -167,7 +209,7 @@ def test_each_interval_names_what_it_covers():
         "estimated_prevalence",
     ]
     assert {interval.covers for _, interval in found.items()} == {OVER_ROWS}
-    assert OVER_ROWS.endswith("not the error of the model that gave them")
+    assert OVER_ROWS.endswith("not the error of the model behind them")
     assert OVER_REFITS != OVER_ROWS
     lines = str(found).splitlines()
     assert lines[0].startswith("positive noise rate: 20.0% (")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, hypergeom
 
-from rankprune.core._melding import Part, melded_lower_limit, melded_upper_limit
+from rankprune.core._melded_intervals import Part, melded_lower_limit, melded_upper_limit
 
 
 def limits(parts, quantity=sum, level=0.975):

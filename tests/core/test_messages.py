@@ -16,11 +16,10 @@ from rankprune.core import (
 from rankprune.core._inputs import (
     validate_labels,
     validate_probabilities,
-    validate_rate,
     validate_sample_weight,
-    validate_share,
     validate_trusted,
 )
+from rankprune.core._parameters import validate_rate, validate_share
 
 RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
 

@@ -1,14 +1,19 @@
 """The algebra between noise rates, label error rates and prevalence, in every direction."""
 
+import copy
 import json
+import math
+import pickle
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rankprune import NoiseRates, correction_weights, prune_labels, rank_suspects
 from rankprune.core import ConfidentCounts
-from rankprune.core._noise_rates import possible_noise_rates
+from rankprune.core._rate_algebra import possible_noise_rates
 
 
 @st.composite
@@ -122,6 +127,12 @@ def test_estimates_that_contradict_the_prevalence_are_moved():
     assert possible_noise_rates(0.7 + 1e-7, 0.1, observed=0.3) == (0.7, 0.1, False)
 
 
+def test_a_rate_below_zero_by_rounding_is_zero_and_further_below_counts_as_moved():
+    assert possible_noise_rates(-2.2e-16, 0.1, observed=0.3) == (0.0, 0.1, False)
+    assert possible_noise_rates(0.1, -2.2e-16, observed=0.3) == (0.1, 0.0, False)
+    assert possible_noise_rates(-0.1, 0.1, observed=0.3) == (0.0, 0.1, True)
+
+
 def estimated(**changes):
     counts = ConfidentCounts(8, 2, 1, 9)
     return NoiseRates(
@@ -140,6 +151,42 @@ def estimated(**changes):
             **changes,
         }
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("positive_noise_rate", 1.0, r"must lie in \[0, 1\), got 1\. It is a share of rows"),
+        ("positive_noise_rate", math.nan, r"must lie in \[0, 1\), got nan"),
+        ("negative_noise_rate", -0.02, r"must lie in \[0, 1\), got -0.02"),
+        ("negative_noise_rate", "0.1", r"must be a number in \[0, 1\), got '0.1'"),
+        ("positive_label_error_rate", -0.02, r"must be a number in \[0, 1\], got -0.02\. Pass a s"),
+        ("positive_label_error_rate", 1.2, r"must be a number in \[0, 1\], got 1.2\. Pass a share"),
+        ("negative_label_error_rate", math.nan, r"must be a number in \[0, 1\], got nan"),
+        ("negative_label_error_rate", None, r"must be a number in \[0, 1\], got None"),
+        ("observed_prevalence", 0.0, "must lie strictly between 0 and 1, got 0"),
+        ("estimated_prevalence", 1.5, r"must be a number in \[0, 1\], got 1.5"),
+        ("estimated_prevalence", True, r"must be a number in \[0, 1\], got True"),
+        ("positive_threshold", math.nan, r"must be a number in \[0, 1\], got nan"),
+        ("negative_threshold", -1, r"must be a number in \[0, 1\], got -1"),
+        ("n_positive", -1.0, "must be a finite number of at least 0, got -1.0. Pass the number of"),
+        ("n_positive", True, "must be a finite number of at least 0, got True"),
+        ("n_negative", math.inf, "must be a finite number of at least 0, got inf"),
+        ("n_negative", "12", "must be a finite number of at least 0, got '12'"),
+    ],
+)
+def test_rates_with_an_impossible_field_do_not_come_into_being(field, value, message):
+    with pytest.raises(ValueError, match=f"^{field} {message}"):
+        estimated(**{field: value})
+    with pytest.raises(ValueError, match=f"^{field} {message}"):
+        replace(estimated(), **{field: value})
+
+
+def test_rates_survive_pickling_copying_and_replacement():
+    rates = estimated()
+    assert pickle.loads(pickle.dumps(rates)) == copy.deepcopy(rates) == replace(rates) == rates
+    edge = estimated(positive_label_error_rate=1, negative_label_error_rate=np.float32(0))
+    assert replace(edge, reliable=False).positive_label_error_rate == 1
 
 
 def test_known_rates_win_and_the_rest_follows():

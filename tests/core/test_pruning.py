@@ -91,13 +91,16 @@ def test_many_ties_go_in_the_order_of_the_rows_with_weights_too():
         assert (np.diff(suspects.rows[suspects.margins == margin]) > 0).all()
 
 
-def test_the_last_row_of_a_class_stays_with_all_its_weight():
-    s = np.array([True] * 4 + [False])
-    with pytest.warns(ClassAlmostEmptiedWarning):
-        pruning = prune_labels(
-            s, [0.4, 0.3, 0.2, 0.1, 0.5], rates_of(1, 0), sample_weight=[5, 4, 3, 2, 1]
-        )
-    assert pruning.sample_weight.tolist() == [5, 0, 0, 0, 1]
+def test_the_last_row_of_a_class_stays_and_of_counted_rows_one():
+    """A fractional weight belongs to one row; a weight of 5 is five rows, of which one stays."""
+    s, p = np.array([True] * 4 + [False]), [0.4, 0.3, 0.2, 0.1, 0.5]
+    for weight, left in (
+        ([5.5, 4, 3, 2, 1], [5.5, 0, 0, 0, 1]),
+        ([5, 4, 3, 2, 1], [1, 0, 0, 0, 1]),
+    ):
+        with pytest.warns(ClassAlmostEmptiedWarning):
+            pruning = prune_labels(s, p, rates_of(1, 0), sample_weight=weight)
+        assert pruning.sample_weight.tolist() == left
 
 
 @given(rows, st.randoms(use_true_random=False), st.floats(0, 0.9), st.floats(0, 0.9))
@@ -151,25 +154,35 @@ def test_a_class_is_never_emptied(weight):
     assert "every row with a negative label" in str(warned[1].message)
     assert pruning.mask.tolist() == [True, False, True, False]
     if weight:
-        assert pruning.sample_weight.tolist() == [0, 2, 0, 2]
+        # A weight of 2 is two rows, of which one stays.
+        assert pruning.sample_weight.tolist() == [0, 1, 0, 1]
+
+
+def test_a_class_is_never_emptied_of_fractional_mass():
+    s, p = np.array([True, True, False, False]), np.array([0.1, 0.9, 0.8, 0.2])
+    with pytest.warns(ClassAlmostEmptiedWarning) as warned:
+        pruning = prune_labels(s, p, rates_of(1.0, 1.0), sample_weight=[0.5, 2.5, 0.5, 2.5])
+    assert len(warned) == 2
+    assert pruning.mask.tolist() == [True, False, True, False]
+    assert pruning.sample_weight.tolist() == [0, 2.5, 0, 2.5]
 
 
 def test_mass_is_pruned_and_the_boundary_row_keeps_the_rest():
-    """Positive mass 4, a share of 3/8 is 1.5: the row at .1 (weight 1) goes, .5 of the next one.
+    """Positive mass 2, a share of 3/8 is .75: the row at .1 (weight .5) goes, half of the next one.
 
-    Negative mass 6, a sixth is 1: half of the row at .9 (weight 2).
+    Negative mass 3, a sixth is .5: half of the row at .9 (weight 1).
     """
     s = np.array([True, True, True, False, False])
     p = np.array([0.1, 0.3, 0.8, 0.9, 0.2])
-    w = np.array([1.0, 1.0, 2.0, 2.0, 4.0])
+    w = np.array([0.5, 0.5, 1.0, 1.0, 2.0])
     pruning = prune_labels(s, p, rates_of(0.375, 1 / 6), sample_weight=w)
     assert pruning.mask.tolist() == [True, False, False, False, False]
-    assert pruning.sample_weight == pytest.approx([0, 0.5, 2, 1, 4])
-    assert (pruning.n_positive_pruned, pruning.n_negative_pruned) == pytest.approx((1.5, 1.0))
+    assert pruning.sample_weight == pytest.approx([0, 0.25, 1, 0.5, 2])
+    assert (pruning.n_positive_pruned, pruning.n_negative_pruned) == pytest.approx((0.75, 0.5))
     assert (pruning.positive_cutoff, pruning.negative_cutoff) == (0.3, 0.9)
 
 
-@given(rows, st.data(), st.floats(0, 0.95), st.floats(0, 0.95))
+@given(rows, st.data(), st.floats(0, 1), st.floats(0, 1))
 def test_a_weight_of_two_equals_the_row_twice(pairs, data, pi1, pi0):
     s, p = columns(pairs)
     w = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(s), max_size=len(s))))
@@ -177,15 +190,31 @@ def test_a_weight_of_two_equals_the_row_twice(pairs, data, pi1, pi0):
     if len(set(s[owner].tolist())) < 2:
         return
     weighted = prune(s, p, pi1, pi0, sample_weight=w)
-    repeated = prune(s[owner], p[owner], pi1, pi0, sample_weight=np.ones(len(owner)))
-    kept = np.bincount(owner, weights=repeated.sample_weight, minlength=len(s))
-    assert weighted.sample_weight == pytest.approx(kept, abs=1e-9)
+    repeated = prune(s[owner], p[owner], pi1, pi0)
+    kept = np.bincount(owner, weights=~repeated.mask, minlength=len(s))
+    assert weighted.sample_weight.tolist() == kept.tolist()
+    assert weighted.mask.tolist() == ((kept == 0) & (w > 0)).tolist()
     assert weighted.positive_cutoff == repeated.positive_cutoff
     assert weighted.negative_cutoff == repeated.negative_cutoff
-    assert weighted.n_positive_pruned == pytest.approx(repeated.n_positive_pruned)
-    assert not weighted.mask[w == 0].any()
-    mass = (w - weighted.sample_weight)[s].sum()
-    assert mass == pytest.approx(pi1 * w[s].sum(), abs=1e-8) or w[s].sum() * (1 - pi1) < 1
+    assert weighted.n_positive_pruned == repeated.n_positive_pruned
+    assert weighted.n_negative_pruned == repeated.n_negative_pruned
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
+def test_weights_of_one_prune_the_same_rows_as_no_weights(dtype):
+    """Of 7 positive labels .4 is 2.8 and of 5 negative ones .3 is 1.5: 3 and 2 rows."""
+    s = np.array([1] * 7 + [0] * 5)
+    p = np.random.default_rng(0).random(12)
+    plain = prune_labels(s, p, rates_of(0.4, 0.3))
+    weighted = prune_labels(s, p, rates_of(0.4, 0.3), sample_weight=np.ones(12, dtype))
+    assert plain.mask.sum() == 5
+    assert weighted.mask.tolist() == plain.mask.tolist()
+    assert (weighted.positive_cutoff, weighted.negative_cutoff) == (
+        plain.positive_cutoff,
+        plain.negative_cutoff,
+    )
+    suspects = rank_suspects(s, p, rates_of(0.4, 0.3), sample_weight=np.ones(12, dtype))
+    assert suspects.rows.tolist() == rank_suspects(s, p, rates_of(0.4, 0.3)).rows.tolist()
 
 
 def test_a_residue_from_rounding_is_no_residue():

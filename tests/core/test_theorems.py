@@ -20,7 +20,7 @@ from rankprune.core import (
     perfect_probabilities,
     robustness_conditions,
 )
-from rankprune.core._confident_counts import ClassSums, confident_counts, count_confident
+from rankprune.core.estimators._confident_counts import ClassSums, confident_counts, count_confident
 
 TOLERANCE = {"rtol": 0, "atol": 1e-12}
 

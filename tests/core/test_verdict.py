@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from rankprune import NoiseRates, flip_labels
+from rankprune import NoiseRates, estimate_noise_rates, flip_labels
 from rankprune.core import judge_labels
-from rankprune.core._verdict import _affected_share, _decide
+from rankprune.core._inputs import Inputs
+from rankprune.core._verdict import _affected_share, _decide, judge
+from rankprune.core._words import too_few_rows, wrong_labels
 
 TRUTH = np.repeat([0, 1], [700, 300])
 GENERATOR = np.random.default_rng(0)
@@ -27,20 +29,20 @@ def test_separate_classes_with_right_labels_are_clean():
 def test_flipped_labels_of_separate_classes_are_found():
     verdict = judge_labels(NOISY, SEPARATE)
     assert verdict.level == "noise found"
-    # pi1 = .05 * 700 / (.05 * 700 + .7 * 300) = 1/7, so 1 - (6/7)(.7) = .4 is touched.
+    # pi1 = .05 * 700 / (.05 * 700 + .7 * 300) = 1/7, so 1 - (6/7)(.7) = .4 is affected.
     assert verdict.affected_share == pytest.approx(0.4, abs=0.03)
     assert verdict.clean_auc > 0.97 > verdict.auc
     assert verdict.noise_rates.positive_noise_rate == pytest.approx(0.3, abs=0.03)
     assert "overlap does not explain it" in verdict.reasons[2]
-    assert "One model was heard" in verdict.reasons[3]
+    assert verdict.reasons[3].startswith("Only one model was used")
 
 
-def test_overlap_leaves_it_open_and_says_what_would_decide():
+def test_overlap_leaves_it_open_and_says_what_would_settle_it():
     noisy = flip_labels(TRUTH, positive_noise_rate=0.4, negative_noise_rate=0.2, random_state=0)
     verdict = judge_labels(noisy, OVERLAPPING)
     assert verdict.level == "cannot tell"
     assert "a clean but hard problem looks the same" in verdict.reasons[1]
-    assert "A better model would decide it, or people" in verdict.reasons[2]
+    assert "A better model would settle it, or a person" in verdict.reasons[2]
 
 
 def test_chance_scores_leave_it_open_and_never_clean():
@@ -56,7 +58,7 @@ def test_the_smaller_class_is_the_one_that_is_looked_at():
     """Of 10 % positives none is flipped, of 90 % negatives one in nine: then pi1 = 1/2."""
     assert _affected_share(NoiseRates.from_noise_rates(0.0, 1 / 9, 0.2)) == pytest.approx(0.5)
     assert _affected_share(NoiseRates.from_noise_rates(1 / 9, 0.0, 0.8)) == pytest.approx(0.5)
-    # pi1 = (.05 * .7) / (.05 * .7 + .8 * .3) = 7 / 55, so 1 - (48 / 55) * .8 is touched.
+    # pi1 = (.05 * .7) / (.05 * .7 + .8 * .3) = 7 / 55, so 1 - (48 / 55) * .8 is affected.
     both = NoiseRates.from_noise_rates(0.2, 0.05, 0.05 * 0.7 + 0.8 * 0.3)
     assert _affected_share(both) == pytest.approx(1 - 48 / 55 * 0.8)
     mirrored = NoiseRates.from_noise_rates(0.05, 0.2, 1 - both.observed_prevalence)
@@ -151,36 +153,86 @@ def test_labels_that_are_all_wrong_leave_no_auc_to_speak_of():
 
 def test_the_reasons_read():
     rates = NoiseRates.from_label_error_rates(0.25, 0.125, 0.5)
-    decide = "A better model would decide it, or people who look at a random sample of rows."
-    touched = "Wrong labels seem to touch 20.0% of the smaller class, even by the mildest opinion."
+    settle = "A better model would settle it, or a person who checks a random sample of rows."
+    affected = (
+        "Wrong labels seem to affect 20.0% of the smaller class, even by the lowest of the models' "
+        "estimates."
+    )
     assert _decide("it is so", 0.2, 0.8, 0.9, rates)[1] == (
         "The probabilities do not tell the labels apart: it is so.",
-        decide,
+        settle,
     )
     assert _decide(None, 0.0123, 0.8, 0.9, rates)[1] == (
-        "Wrong labels touch 1.2% of the smaller class by the mildest opinion; up to 5% counts as "
-        "clean.",
-        "Pruning would cost more than it mends: fit the plain classifier.",
+        "By the lowest of the models' estimates, wrong labels affect 1.2% of the smaller class; up "
+        "to 5% counts as clean.",
+        "Pruning would do more harm than good: fit the plain classifier.",
     )
     assert _decide(None, 0.2, 0.7, 0.8, rates)[1] == (
-        touched,
-        "But the scores separate the classes badly (AUC 0.70), and would still if that noise were "
-        "gone (AUC 0.80): a clean but hard problem looks the same.",
-        decide,
+        affected,
+        "But the scores separate the classes poorly (AUC 0.70), and would do so even without that "
+        "noise (AUC 0.80): a clean but hard problem looks the same.",
+        settle,
     )
     assert _decide(None, 0.2, 0.8, 0.9, rates)[1] == (
-        touched,
-        "25.0% of the positive labels and 12.5% of the negative ones are wrong by the estimate.",
-        "Against right labels the scores would separate the classes well (AUC 0.90; 0.80 against "
-        "the given ones), so overlap does not explain it.",
+        affected,
+        "An estimated 25.0% of the positive labels and 12.5% of the negative labels are wrong.",
+        "With correct labels the scores would separate the classes well (AUC 0.90; 0.80 with the "
+        "given labels), so overlap does not explain it.",
     )
     assert judge_labels(NOISY, SEPARATE).reasons[3] == (
-        "One model was heard, and what it does badly looks like noise. Hear more: "
-        'the committee (scorer="committee"), or probabilities of several models.'
+        "Only one model was used, and its weaknesses look like noise. Use several, such as the "
+        "committee."
     )
     assert len(judge_labels(TRUTH, SEPARATE).reasons) == 2
     several = judge_labels(NOISY, np.column_stack([SEPARATE, SEPARATE**2]))
     assert len(several.reasons) == 3
+
+
+@pytest.mark.parametrize("labels", [TRUTH, NOISY])
+def test_fewer_than_100_rows_are_never_enough_to_tell(labels):
+    few = slice(None, None, 33)
+    verdict = judge_labels(labels[few], SEPARATE[few])
+    assert verdict.level == "cannot tell"
+    assert verdict.reasons == (
+        "There are too few rows to tell: 31 rows, and a verdict takes at least 100.",
+        "More rows would settle it, or a person who checks a random sample of them.",
+    )
+
+
+def test_rows_are_counted_by_their_weight():
+    ten = slice(None, None, 100)
+    weighted = judge_labels(TRUTH[ten], SEPARATE[ten], sample_weight=np.full(10, 10))
+    assert weighted.level == "clean"
+    weighted = judge_labels(TRUTH[ten], SEPARATE[ten], sample_weight=np.full(10, 9))
+    assert "90 rows" in weighted.reasons[0]
+    weight = np.where(np.arange(1000) % 100 == 0, 1.5, 0.0)
+    assert "10 rows" in judge_labels(TRUTH, SEPARATE, sample_weight=weight).reasons[0]
+    assert too_few_rows(1.7, 100).startswith("There are too few rows to tell: 1 row, and")
+
+
+def test_the_reasons_show_the_rates_that_are_passed():
+    estimated = estimate_noise_rates(NOISY, SEPARATE, method="confident-counts")
+    inputs = Inputs(NOISY == 1, SEPARATE, None)
+    verdict = judge(inputs, [SEPARATE], "curve", estimated=estimated)
+    assert verdict.noise_rates is estimated
+    assert verdict.reasons[1] == wrong_labels(
+        estimated.positive_label_error_rate, estimated.negative_label_error_rate
+    )
+
+
+def test_every_member_is_judged_by_the_given_noise_estimator():
+    seen = []
+
+    def remember(labels, probabilities, *, sample_weight=None):
+        seen.append(probabilities)
+        return NoiseRates.from_noise_rates(0.2, 0.0, float(np.mean(labels)))
+
+    members = [SEPARATE, SEPARATE**2]
+    inputs = Inputs(NOISY == 1, np.mean(members, axis=0), None)
+    estimated = NoiseRates.from_noise_rates(0.3, 0.0, float(np.mean(NOISY)))
+    verdict = judge(inputs, members, remember, estimated=estimated)
+    assert all(one is other for one, other in zip(seen, members, strict=True))
+    assert verdict.affected_share == pytest.approx(0.2)
 
 
 def test_it_reads_as_a_list_of_reasons():

@@ -1,4 +1,4 @@
-"""Calibration, and everything in one record."""
+"""Calibration, and the diagnosis that includes it."""
 
 import numpy as np
 import pytest
@@ -43,19 +43,19 @@ def test_noise_explains_what_the_scores_contradict():
     assert found.explained_by_noise == pytest.approx(0.15, abs=0.03)
     assert found.left_to_overlap < 0.03
     text = str(found)
-    assert "separability curve: positive end level, negative end level" in text
+    assert "separability curve: positive end flat, negative end flat" in text
     assert "left to overlap or a weak model:" in text
 
 
-def test_overlap_is_left_over():
+def test_overlap_is_what_noise_does_not_explain():
     truth = np.repeat(TRUTH, 4)
     scores = expit(np.random.default_rng(0).normal(2.0 * truth - 1, 1))
     found = diagnose(truth, scores)
     assert found.left_to_overlap > 0.08
-    assert "climbing: part of it is overlap" in str(found)
+    assert "rising, which suggests overlap" in str(found)
 
 
-def test_columns_are_heard_one_by_one_and_few_rows_say_little():
+def test_several_columns_few_rows_and_weights():
     both = np.column_stack([SEPARATE, SEPARATE])
     assert diagnose(NOISY, both).verdict.n_opinions == 2
     assert diagnose(NOISY, both).contradicted == diagnose(NOISY, SEPARATE).contradicted

@@ -1,4 +1,4 @@
-"""The displays: what they draw, where they draw it, and how they are made."""
+"""The displays: what they draw, on which axes, and from which inputs."""
 
 import sys
 
@@ -42,7 +42,7 @@ def test_separability_draws_both_curves_with_bands():
     assert texts(display.ax_)[0].startswith("positive noise rate")
 
 
-def test_it_draws_on_given_axes():
+def test_displays_draw_on_given_axes():
     _, ax = plt.subplots()
     assert SeparabilityDisplay.from_predictions(LABELS, SCORES, ax=ax).ax_ is ax
     assert len(plt.get_fignums()) == 1
@@ -62,7 +62,7 @@ def test_probabilities_show_both_labels_and_the_cutoffs():
     assert sum(patch.get_height() for patch in weighted.ax_.patches) == 2 * len(LABELS)
 
 
-def test_probabilities_show_the_thresholds_that_are_given():
+def test_probabilities_show_the_given_thresholds():
     display = ProbabilityDisplay(
         SCORES[LABELS == 1], SCORES[LABELS == 0], positive_threshold=0.7, negative_threshold=0.2
     ).plot()
@@ -73,19 +73,19 @@ def test_probabilities_show_the_thresholds_that_are_given():
     ]
 
 
-def test_calibration_shows_each_bin_beside_the_line_of_calibrated_ones():
+def test_calibration_shows_each_bin_and_the_line_of_perfect_calibration():
     display = CalibrationDisplay.from_predictions(LABELS, SCORES, n_bins=5)
     line, bins = display.ax_.lines[:2]
     assert list(line.get_xdata()) == list(line.get_ydata()) == [0, 1]
     np.testing.assert_array_equal(bins.get_xdata(), display.calibration.mean_probability)
     np.testing.assert_array_equal(bins.get_ydata(), display.calibration.share_positive)
     assert len(bins.get_xdata()) == 5
-    assert texts(display.ax_) == ["as often as predicted", "given labels"]
+    assert texts(display.ax_) == ["perfect calibration", "given labels"]
     made = CalibrationDisplay.from_estimator(LogisticRegression(), X, LABELS, random_state=0)
     assert made.calibration.rows.sum() == len(LABELS)
 
 
-def test_labels_are_told_apart_by_shape_and_not_by_colour_alone():
+def test_labels_differ_by_shape_and_not_only_by_colour():
     bars = ProbabilityDisplay.from_predictions(LABELS, SCORES).ax_.patches
     assert {bar.get_hatch() for bar in bars} == {None, "///"}
     curves = SeparabilityDisplay.from_predictions(LABELS, SCORES).ax_.lines
@@ -94,7 +94,7 @@ def test_labels_are_told_apart_by_shape_and_not_by_colour_alone():
     assert {line.get_marker() for line in rates} == {"None", "o", "s"}
 
 
-def test_nothing_pruned_draws_no_cutoff():
+def test_no_cutoff_is_drawn_if_nothing_is_pruned():
     display = ProbabilityDisplay(np.array([0.9]), np.array([0.1])).plot(bins=10)
     assert not display.ax_.lines
 
@@ -104,7 +104,7 @@ def test_rates_show_four_intervals_and_what_they_do_not_cover():
     labels = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert labels[3] == "true positives\nlabeled negative"
     assert len(display.ax_.lines) == 8
-    assert "do not cover a bias" in display.ax_.get_xlabel()
+    assert "do not cover the model's bias" in display.ax_.get_xlabel()
     assert (
         display.ax_.texts[3].get_text() == f"{display.intervals.positive_noise_rate.estimate:.1%}"
     )

@@ -1,4 +1,4 @@
-"""The separability curve: by hand, its bands, and level or climbing ends."""
+"""The separability curve: worked by hand, its bands, and flat or rising ends."""
 
 import numpy as np
 import pytest
@@ -25,24 +25,24 @@ def test_eight_rows_by_hand():
     assert curve.negative.threshold.tolist() == [0.1, 0.2, 0.8, 0.9]
 
 
-def test_the_surest_rows_come_first_one_threshold_per_value():
+def test_the_most_certain_rows_come_first_with_one_threshold_per_value():
     curve = separability_curve([0, 1, 0, 1], [0.1, 0.9, 0.9, 0.2])
     assert curve.positive.threshold.tolist() == [0.9, 0.2, 0.1]
     assert curve.positive.noise_rate == pytest.approx([0.5, 1 / 3, 0.5])
 
 
-def test_noise_is_level_and_overlap_climbs():
+def test_noise_keeps_the_curve_flat_and_overlap_makes_it_rise():
     generator = np.random.default_rng(0)
     truth = np.repeat([0, 1], 2000)
     noisy = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
     separate = expit(generator.normal(8.0 * truth - 4, 1))
     overlapping = expit(generator.normal(2.0 * truth - 1, 1))
-    level = separability_curve(noisy, separate)
-    assert (level.positive.flat, level.negative.flat) == (True, True)
-    inside = level.positive.share_of_class < 0.9
-    assert level.positive.noise_rate[inside][5:].max() < 0.4
-    climbing = separability_curve(truth, overlapping)
-    assert (climbing.positive.flat, climbing.negative.flat) == (False, False)
+    flat = separability_curve(noisy, separate)
+    assert (flat.positive.flat, flat.negative.flat) == (True, True)
+    inside = flat.positive.share_of_class < 0.9
+    assert flat.positive.noise_rate[inside][5:].max() < 0.4
+    rising = separability_curve(truth, overlapping)
+    assert (rising.positive.flat, rising.negative.flat) == (False, False)
 
 
 def test_points_are_thinned_and_weights_count():
@@ -57,7 +57,7 @@ def test_points_are_thinned_and_weights_count():
     assert twice.noise_rate == pytest.approx([1 / 3, 1 / 2])
 
 
-def test_a_bad_level_is_refused():
+def test_a_bad_level_or_number_of_points_is_refused():
     with pytest.raises(ValueError, match="level must lie strictly between 0 and 1"):
         separability_curve([0, 1], [0.1, 0.9], level=2)
     for n_points in (0, 2.5, True):

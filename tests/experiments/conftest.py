@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.datasets import load_digits
 
+from rankprune.cli._group import cli
 from rankprune.experiments import _images
 
 
@@ -42,9 +44,45 @@ def data(tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_openml(monkeypatch):
-    """A machine without a network."""
+    """A computer without a network."""
 
     def fetch_openml(*_, **__):
         raise OSError("no network")
 
     monkeypatch.setattr(_images, "fetch_openml", fetch_openml)
+
+
+class Evaluation:
+    """``rankprune evaluate`` of one subject, and the measurements it caches."""
+
+    def __init__(self, subject, folder):
+        self.subject, self.cache = subject, folder / "experiments"
+
+    def run(self, *options):
+        result = CliRunner().invoke(cli, ["evaluate", self.subject, *options])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    def cached(self):
+        return {path.name: path.stat().st_mtime_ns for path in self.cache.iterdir()}
+
+    def check_that_it_resumes_and_forgets(self, first, module):
+        """A second run measures nothing; ``--again`` keeps only the scores of the models."""
+        kept = self.cached()
+        second = self.run("-q")
+        assert second == first
+        assert self.cached() == kept
+        module.forget_measurements()
+        assert {name.split("-")[0] for name in self.cached()} == {"bank", "mnist"}
+
+
+@pytest.fixture
+def evaluation():
+    """Return the evaluation of a subject with a cache in a folder."""
+    return Evaluation
+
+
+@pytest.fixture
+def titles():
+    """Return the titles of the tables in a printed evaluation."""
+    return lambda output: [line for line in output.splitlines() if line.startswith("###")]

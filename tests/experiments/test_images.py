@@ -1,4 +1,4 @@
-"""The image loaders: standard files, checked; and a clear word where they are missing."""
+"""The image loaders: standard files are checked, and missing ones reported."""
 
 import hashlib
 
@@ -24,7 +24,7 @@ def write_cifar(folder, name, labels, value=255):
     return hashlib.sha256(rows.tobytes()).hexdigest()
 
 
-def test_cifar_is_read_batch_after_batch(folder, monkeypatch):
+def test_cifar_batches_are_read_in_order(folder, monkeypatch):
     sums = {
         f"data_batch_{k}.bin": write_cifar(folder, f"data_batch_{k}.bin", [k, 9])
         for k in range(1, 6)
@@ -40,7 +40,7 @@ def test_cifar_is_read_batch_after_batch(folder, monkeypatch):
     assert test.pixels == pytest.approx(0.2)
 
 
-def test_another_file_of_that_name_is_refused(folder):
+def test_a_file_with_another_checksum_is_refused(folder):
     write_cifar(folder, "test_batch.bin", [1, 2])
     with pytest.raises(ValueError, match=r"test_batch.bin must be the standard file, but its 6146"):
         load_cifar10("test")
@@ -53,7 +53,7 @@ def test_missing_files_are_named(folder, no_openml):
         load_mnist("train")
 
 
-def test_openml_stands_in_for_missing_files(folder, monkeypatch):
+def test_openml_replaces_missing_files(folder, monkeypatch):
     pixels = np.repeat(np.arange(70_000) % 256, 2).reshape(70_000, 2)
     digits = (np.arange(70_000) % 10).astype(str)
     monkeypatch.setattr(_images, "fetch_openml", lambda *_, **__: (pixels, digits))
@@ -63,6 +63,6 @@ def test_openml_stands_in_for_missing_files(folder, monkeypatch):
     assert train.pixels[255].tolist() == [1, 1]
 
 
-def test_classes_have_the_names_of_the_papers_tables():
+def test_classes_are_named_as_in_the_papers_tables():
     named = {key[3] for key in published() if key[0] == "cifar"} - {"avg"}
     assert named == set(CIFAR_CLASSES)

@@ -1,4 +1,4 @@
-"""Many logistic regressions at once: the same models as scikit-learn's, one by one."""
+"""Many logistic regressions at once: each equals that of scikit-learn."""
 
 import logging
 
@@ -15,7 +15,7 @@ LABELS = np.column_stack([digit == DIGITS for digit in range(10)])
 
 
 @pytest.mark.parametrize("C", [1.0, 0.1])
-def test_the_models_are_scikit_learns(C):
+def test_models_equal_those_of_scikit_learn(C):
     models = fit_logistic_models(X, LABELS, C=C, tol=1e-6, max_iter=1000)
     for digit in range(10):
         single = LogisticRegression(C=C, tol=1e-6, max_iter=1000).fit(X, LABELS[:, digit])
@@ -35,7 +35,7 @@ def test_a_weight_of_zero_leaves_a_row_out_of_one_model():
     assert found[:, 1] == pytest.approx(tripled.predict_proba(X)[:, 1], abs=2e-3)
 
 
-def test_it_stops_when_told_and_says_how_far_it_is(caplog):
+def test_the_solver_stops_at_max_iter_and_logs_its_progress(caplog):
     with caplog.at_level(logging.INFO, logger="rankprune"):
         short = fit_logistic_models(X, LABELS, max_iter=3)
     assert "iteration 0: 10 of 10 models open" in caplog.text
@@ -44,8 +44,8 @@ def test_it_stops_when_told_and_says_how_far_it_is(caplog):
     assert not np.allclose(short.coefficients, long.coefficients)
 
 
-def test_coordinates_change_the_way_and_not_the_end():
-    """The same models from rows of other coordinates: a fold in those of all rows."""
+def test_coordinates_do_not_change_the_models():
+    """A fold in the coordinates of all rows gives the same models as in its own."""
     fold = np.arange(0, len(X), 2)
     whole = RoundRows.of(X)
     shared = fit_logistic_models(whole.take(fold), LABELS[fold], tol=1e-6)
@@ -53,9 +53,9 @@ def test_coordinates_change_the_way_and_not_the_end():
     assert shared.probabilities(X) == pytest.approx(own.probabilities(X), abs=2e-3)
 
 
-def test_round_rows_are_round():
+def test_round_rows_have_equal_curvature_in_all_directions():
     rows = RoundRows.of(X).rows.astype(np.float64)
     curvature = 0.05 * rows.T @ rows
-    # 1 but for what the penalty adds to directions in which the rows hardly differ.
+    # 1, except in directions in which the rows hardly differ, where the penalty dominates.
     assert np.linalg.eigvalsh(curvature).max() == pytest.approx(1, abs=0.02)
     assert curvature == pytest.approx(np.diag(np.diag(curvature)), abs=1e-4)

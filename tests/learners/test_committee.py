@@ -12,9 +12,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankprune import RankPruningClassifier, flip_labels, out_of_fold_probabilities
-from rankprune._committee import Boosting, committee_members
+from rankprune import (
+    NoiseRates,
+    RankPruningClassifier,
+    estimate_noise_rates,
+    flip_labels,
+    out_of_fold_probabilities,
+)
 from rankprune.exceptions import SampleWeightIgnoredWarning
+from rankprune.learners._committee import Boosting, committee_members
 
 X, TRUTH = make_classification(800, n_features=8, class_sep=2, flip_y=0, random_state=0)
 NOISY = flip_labels(TRUTH, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
@@ -73,6 +79,18 @@ def test_clean_labels_get_the_plain_fit():
     assert fitted.noise_rate_intervals(n_resamples=3, random_state=0).level == 0.95
 
 
+def pessimist(labels, probabilities, *, sample_weight=None):
+    return NoiseRates.from_noise_rates(0.4, 0.3, float(np.mean(labels)))
+
+
+@pytest.mark.parametrize("noise_estimator", ["curve", "confident-counts", pessimist])
+def test_the_verdict_uses_the_same_noise_estimator_as_the_rates(noise_estimator):
+    fitted = model(noise_estimator=noise_estimator).fit(X, NOISY)
+    estimated = estimate_noise_rates(NOISY, fitted.probabilities_, method=noise_estimator)
+    assert fitted.verdict_.noise_rates == estimated
+    assert fitted.noise_rates_ == estimated
+
+
 def test_a_known_rate_needs_no_verdict():
     fitted = model(positive_noise_rate=0.2).fit(X, TRUTH)
     assert not hasattr(fitted, "verdict_")
@@ -118,6 +136,7 @@ def test_boosting_takes_sparse_tables_weights_and_one_column():
         boosting = Boosting(random_state=0).fit(table, TRUTH, sample_weight=np.ones(800))
         assert boosting.predict_proba(table).shape == (800, 2)
         assert boosting.classes_.tolist() == [0, 1]
+    assert (boosting.predict(csr_matrix(wide)) == TRUTH).mean() > 0.9
     clone(boosting)
 
 

@@ -25,7 +25,7 @@ from sklearn.svm import LinearSVC
 from rankprune import out_of_fold_probabilities
 from rankprune.core._inputs import validate_labels
 from rankprune.exceptions import SampleWeightIgnoredWarning
-from rankprune.probabilities import make_splits
+from rankprune.learners._probabilities import make_splits
 
 ROWS = np.arange(120)
 X, Y = make_classification(120, weights=[0.7], flip_y=0.1, random_state=0)
@@ -273,11 +273,14 @@ def test_only_the_random_state_is_used_and_nothing_global_is_touched():
     [
         ({"cv": TimeSeriesSplit(3)}, "cv must be a partition: .*; row 0 is in 0. Use a K-fold"),
         ({"cv": ShuffleSplit(5, random_state=0)}, "cv must be a partition: every row in exactly"),
-        ({"cv": []}, "cv must yield at least one split, got none. A generator yields only once"),
+        (
+            {"cv": []},
+            "cv must yield at least one split, got none. A generator can be used only once",
+        ),
         ({"cv": Empty()}, "cv must yield at least one split, got none"),
         ({"cv": [(ROWS[:60], ROWS[60:]), (ROWS, [])]}, r"row numbers from 0 to 119, .* got \[\]"),
         ({"cv": GroupKFold(3)}, "The 'groups' parameter should not be None"),
-        ({"cv": 1}, "cv must be at least 2 folds, got 1. Pass e.g. cv=3."),
+        ({"cv": 1}, "cv must be at least 2, got 1. Pass e.g. cv=3."),
         ({"cv": True}, r"cv must be an int, a splitter or an iterable .* got True. Pass e.g. cv=3"),
         ({"cv": None}, "cv must be an int, a splitter or an iterable .* got None"),
         ({"cv": "5"}, "cv must be an int, a splitter or an iterable .* got '5'"),
@@ -287,7 +290,7 @@ def test_only_the_random_state_is_used_and_nothing_global_is_touched():
         ({"groups": Y}, "cv must leave both classes in every training set; fold 0 has only one"),
         ({"groups": Y[:9]}, "groups must have one value per row of X, got 9 for 120 rows. Check"),
         ({"y": Y[:9]}, "y must have one value per row of X, got 9 for 120 rows"),
-        ({"X": None}, "X must hold one row per label, got None"),
+        ({"X": None}, "X must have one row per label, got None"),
         ({"groups": Y, "cv": 3}, "cv=3 needs at least 3 groups, got 2. Use fewer folds"),
         ({"cv": [1, 2]}, r"cv must be an int, a splitter or an iterable .* got \[1, 2\]"),
         ({"cv": [(ROWS, ROWS[i::3]) for i in range(3)]}, "cv must keep test rows out of training"),
@@ -341,4 +344,11 @@ def test_group_splitters_get_their_groups(caplog):
         out_of_fold_probabilities(
             LogisticRegression(), X, Y, cv=GroupKFold(3), groups=np.arange(120) // 10
         )
-    assert "scored 3 of 3 parts of the rows" in caplog.text
+    assert "scored 3 of 3 folds" in caplog.text
+
+
+def test_progress_is_logged_as_numbers_beside_the_text(caplog):
+    with caplog.at_level(logging.DEBUG, logger="rankprune"):
+        out_of_fold_probabilities(LogisticRegression(), X, Y, cv=2)
+    events = [record.progress for record in caplog.records if hasattr(record, "progress")]
+    assert events == [("scoring rows", 1, 2), ("scoring rows", 2, 2)]

@@ -33,16 +33,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from rankprune import RankPruningClassifier
-from rankprune._fitting import (
-    accepts_sample_weight,
+from rankprune.exceptions import SampleWeightIgnoredWarning
+from rankprune.learners._cloning import (
     copy_input_tags,
-    fit_weighted,
     fresh_clone,
     private_random_state,
     seeded_splitter,
+)
+from rankprune.learners._sample_weights import (
+    accepts_sample_weight,
+    fit_weighted,
     warn_if_weights_are_lost,
 )
-from rankprune.exceptions import SampleWeightIgnoredWarning
 
 X, Y = make_classification(100, flip_y=0.3, random_state=0)
 WEIGHT = np.random.default_rng(0).random(100) * 3

@@ -74,7 +74,7 @@ def test_uneven_noise_makes_it_prune_right_labels():
 def test_a_class_is_never_emptied():
     X = np.array([-3.0, -2, -1, -4, -5, -6])[:, None]
     y = np.array([0, 0, 0, 0, 1, 1])
-    with pytest.warns(ClassAlmostEmptiedWarning, match="most believable one was kept"):
+    with pytest.warns(ClassAlmostEmptiedWarning, match="most credible row was kept"):
         model = ConsistencyPruningClassifier(Sign(), random_state=0).fit(X, y)
     assert model.prune_mask_[y == 1].sum() == 1
 

@@ -38,7 +38,7 @@ class TestNegativeWeights:
     @pytest.mark.parametrize("solver", ["liblinear", "sag", "saga"])
     def test_other_solvers_are_refused(self, solver, asymmetric):
         X, _, y = asymmetric
-        with pytest.raises(ValueError, match=f"solver among lbfgs.*got solver='{solver}'"):
+        with pytest.raises(ValueError, match=f"one of the solvers lbfgs.*got solver='{solver}'"):
             UnbiasedLossClassifier(LogisticRegression(solver=solver)).fit(X, y)
 
     def test_liblinear_would_fit_another_model(self, asymmetric):

@@ -8,8 +8,8 @@ from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv
 from rankprune import check_table
 from rankprune.exceptions import TableError
 from rankprune.export import export_table
-from rankprune.table_model import load_model, predict_table, train_model, train_plain
-from rankprune.tables import open_table
+from rankprune.model import load_model, predict_table, train_model, train_plain
+from rankprune.table import open_table
 
 pytest.importorskip("duckdb")
 pytest.importorskip("skops")
@@ -32,7 +32,7 @@ class Homemade(GaussianNB):
 def test_the_trained_model_is_better_than_the_plain_one(people):
     path, check, new, truth = people
     robust = predict_table(train_model(check), new) > 0.5
-    plain = predict_table(train_plain(path, "label", positive="yes"), new) > 0.5
+    plain = predict_table(train_plain(path, "label", pos_label="yes"), new) > 0.5
     assert (robust == truth).mean() > (plain == truth).mean()
     assert (robust == truth).mean() > 0.96
 
@@ -40,7 +40,7 @@ def test_the_trained_model_is_better_than_the_plain_one(people):
 @pytest.mark.parametrize("model", ["logistic", "boosting"])
 def test_a_saved_model_predicts_the_same(people, tmp_path, model):
     _, check, new, _ = people
-    trained = train_model(check, model=model)
+    trained = train_model(check, estimator=model)
     loaded = load_model(trained.save(tmp_path / "m.skops"))
     np.testing.assert_array_equal(predict_table(loaded, new), predict_table(trained, new))
     assert (loaded.label, loaded.positive, loaded.negative) == ("label", "yes", "no")
@@ -61,15 +61,16 @@ def test_words_are_part_of_the_model(tmp_path):
 
 def test_types_that_are_not_known_are_refused_and_listed(people, tmp_path):
     _, check, new, _ = people
-    place = train_model(check, model=Homemade()).save(tmp_path / "m.skops")
-    with pytest.raises(TableError, match=r"not known to be harmless: .*Homemade.*--trust") as error:
+    place = train_model(check, estimator=Homemade()).save(tmp_path / "m.skops")
+    with pytest.raises(TableError, match=r"not known to be harmless: .*Homemade") as error:
         load_model(place)
-    name = str(error.value).rsplit("--trust ", 1)[1]
+    name = f"{Homemade.__module__}.Homemade"
+    assert str(error.value).endswith(f"pass trusted=['{name}'].")
     assert len(predict_table(load_model(place, trusted=[name]), new)) == 400
 
 
 def test_files_that_are_no_models_are_refused(tmp_path):
-    with pytest.raises(TableError, match=r"MODEL must be a file"):
+    with pytest.raises(TableError, match=r"path must be a model file"):
         load_model(tmp_path / "nope.skops")
     (tmp_path / "bad.skops").write_bytes(b"no archive")
     with pytest.raises(TableError, match=r"is not a model of rankprune"):
@@ -121,8 +122,8 @@ def test_a_model_of_ones_own_is_not_called_because_a_file_says_so(people):
     from dataclasses import replace
 
     _, check, _, _ = people
-    named = replace(check, settings={**check.settings, "model": "os:getcwd"})
-    with pytest.raises(TableError, match=r"a model of your own, 'os:getcwd'.*--model"):
+    named = replace(check, settings=replace(check.settings, estimator="os:getcwd"))
+    with pytest.raises(TableError, match=r"your own estimator, 'os:getcwd'.*as estimator"):
         train_model(named)
 
 
@@ -130,7 +131,7 @@ def test_predictions_do_not_repeat_names(people, tmp_path):
     _, check, new, _ = people
     model = train_model(check)
     predict_table(model, new, tmp_path / "out.csv")
-    with pytest.raises(TableError, match=r"has a column 'rankprune_probability' already"):
+    with pytest.raises(TableError, match=r"already has a column 'rankprune_probability'"):
         predict_table(model, tmp_path / "out.csv", tmp_path / "twice.csv")
 
 
@@ -147,9 +148,9 @@ def test_what_was_read_from_a_pipe_cannot_be_trained_from(people, tmp_path):
 
     _, check, _, _ = people
     piped = replace(check, source=replace(check.source, name="stdin", path=None))
-    with pytest.raises(TableError, match=r"it was read from stdin.*Check a file, or pass"):
+    with pytest.raises(TableError, match=r"it was read from stdin.*Pass the same table"):
         train_model(piped)
-    with pytest.raises(TableError, match=r"it was read from stdin.*--table"):
+    with pytest.raises(TableError, match=r"it was read from stdin.*as table"):
         export_table(piped, tmp_path / "out.csv")
 
 
@@ -207,7 +208,7 @@ def test_exports_do_not_overwrite_the_input_or_its_columns(people, tmp_path):
     marked = tmp_path / "marked.csv"
     export_table(check, marked)
     again = check_table(marked, "label", drop=["rankprune_probability"], scorer=None)
-    with pytest.raises(TableError, match=r"has a column 'rankprune_suspect' already"):
+    with pytest.raises(TableError, match=r"already has a column 'rankprune_suspect'"):
         export_table(again, tmp_path / "twice.csv")
 
 

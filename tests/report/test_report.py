@@ -6,9 +6,9 @@ import pytest
 
 from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv
 from rankprune import LabelCheck, check_table, flip_labels, write_report
-from rankprune._visible import visible
 from rankprune.report import render_report
-from rankprune.report._texts import command, trust_points
+from rankprune.run._visible import visible
+from rankprune.run._words import trust_points
 
 pytest.importorskip("duckdb")
 pytest.importorskip("jinja2")
@@ -71,7 +71,7 @@ def test_it_is_drawn_again_from_the_run_directory_alone(check, page, tmp_path):
     place = write_report(run)
     assert place.read_text() == page
     assert write_report(run, tmp_path / "other.html", top=3).read_text().count("<li><details>") == 3
-    with pytest.raises(ValueError, match="path must say where"):
+    with pytest.raises(ValueError, match="path must be given"):
         write_report(LabelCheck.load(run))
 
 
@@ -83,7 +83,7 @@ def test_columns_can_be_hidden(check):
     assert "(redacted)" in page
     assert "Suspects by “color”" in page
     assert "Suspects by “color”" not in render_report(check, redact=["color"])
-    with pytest.raises(ValueError, match=r"--redact must name columns of the run, got 'zzz'"):
+    with pytest.raises(ValueError, match=r"redact must name columns of the run, got 'zzz'"):
         render_report(check, redact=["zzz"])
 
 
@@ -112,7 +112,6 @@ def test_hidden_signs_are_shown_and_long_texts_cut():
     assert visible("x" * 600) == "x" * 500 + "…"
 
 
-@pytest.mark.long
 def test_the_page_stays_below_two_megabytes_whatever_the_cells(tmp_path):
     rows, _, _ = noisy_rows(1200, noise=(0.4, 0.3))
     nasty = '<&">' * 300
@@ -149,27 +148,11 @@ def test_given_probabilities_are_not_called_checked(check, tmp_path):
         for i, (row, p) in enumerate(zip(rows, check.scores.probability, strict=True))
     ]
     path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "p", "g", "settled"])
-    given = check_table(path, "label", probabilities="p", group="g", trusted="settled")
+    given = check_table(path, "label", probabilities="p", groups="g", trusted="settled")
     assert levels(given)[0] == levels(given)[5] == "open"
     text = text_of(render_report(given))
-    assert "groups were kept together" not in text
-    assert "This could not be judged" in text
-
-
-def test_a_call_is_shown_where_a_command_cannot_say_it(check):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(noisy_rows(200)[0], columns=NAMES)
-    assert command(check_table(frame, "label", scorer=None)).startswith("rankprune.check_table(")
-    for setting in (
-        {"model": "RandomForestClassifier(n_estimators=20)"},
-        {"scorer": "LogisticRegression()"},
-        {"embeddings": "(an array)"},
-        {"noise_estimator": "<function f>"},
-    ):
-        changed = replace(check, settings={**check.settings, **setting})
-        assert command(changed).startswith("rankprune.check_table(table, **{'label': 'label'")
-    own = replace(check, settings={**check.settings, "model": "my_module:Model"})
-    assert "--model my_module:Model" in command(own)
+    assert "groups stayed together" not in text
+    assert "could not be compared: the probabilities were given" in text
 
 
 def test_a_clean_table_is_called_clean(tmp_path):
@@ -179,19 +162,19 @@ def test_a_clean_table_is_called_clean(tmp_path):
     text = text_of(render_report(check))
     assert "Your labels look clean" in text
     assert "There are none." in text
-    assert "estimated: too few to see" in text
-    assert "overlap alone looks like that" in text
+    assert "none wrong labels detected" in text
+    assert "cannot be told from overlapping classes" in text
 
 
 def test_before_and_after_is_shown_only_for_trusted_labels(check, page, tmp_path):
-    assert "This cannot be judged yet" in text_of(page)
+    assert "cannot be compared yet" in text_of(page)
     rows, _, _ = noisy_rows(400)
     rows = [[*row, str(int(i % 4 == 0))] for i, row in enumerate(rows)]
     path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "settled"])
     trusted = check_table(path, "label", trusted="settled", scorer=None)
     text = text_of(render_report(trusted))
-    assert "On 100 rows whose labels a person settled" in text
-    assert "cannot be judged yet" not in text
+    assert "On 100 rows with a trusted label" in text
+    assert "cannot be compared yet" not in text
 
 
 def levels(check):
@@ -205,10 +188,10 @@ def test_what_speaks_against_trust_is_said(check):
     assert levels(weak)[5:] == ["open", "open"]
     found = replace(check.duplicates, n_rows=10, n_straddling=4, n_contradicting=2)
     repeated = trust_points(replace(check, duplicates=found))[6]
-    assert (repeated.level, "look at some" in repeated.advice) == ("beware", True)
+    assert (repeated.level, "Look at some" in repeated.advice) == ("beware", True)
     harmless = replace(found, n_straddling=0, n_contradicting=0)
     assert levels(replace(check, duplicates=harmless))[6] == "good"
-    assert trust_points(replace(check, n_groups=7))[5].answer == "No: 7 groups were kept together."
+    assert trust_points(replace(check, n_groups=7))[5].answer == "No: 7 groups stayed together."
 
 
 @pytest.mark.parametrize(("clean_auc", "level"), [(0.99, "good"), (0.9, "beware"), (0.7, "bad")])
@@ -227,25 +210,6 @@ def test_unreliable_rates_and_slopes_are_named(check):
         assert levels(replace(check, separability=curve))[4] == level
 
 
-def test_the_command_does_it_again(check, tmp_path):
-    words = command(check)
-    assert words.startswith("rankprune check people.csv --label label --positive yes --id 'row id'")
-    assert "--scorer model" in words
-    assert "--seed 0" in words
-    settings = {
-        **check.settings,
-        "drop": ["a b"],
-        "text": ["t"],
-        "delimiter": ";",
-        "drop_unlabeled": True,
-        "scorer": "committee",
-    }
-    words = command(replace(check, settings=settings))
-    assert "--delimiter ';'" in words
-    assert "--drop 'a b'" in words
-    assert words.endswith("--drop-unlabeled")
-
-
 def test_a_check_of_arrays_has_a_report_too(tmp_path):
     from rankprune import check_labels
 
@@ -254,5 +218,48 @@ def test_a_check_of_arrays_has_a_report_too(tmp_path):
     y = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.2, random_state=0)
     X = rng.normal(3 * truth[:, None], 1, (300, 3))
     page = render_report(check_labels(X, y, scorer=None))
-    assert "rankprune.check_labels(X, y)" in page
-    assert "not kept" in page
+    assert "rankprune.check_labels(X, y, scorer=None)" in page
+    assert "not stored" in page
+
+
+LEVELS = ["clean", "noise found", "cannot tell"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("flat", [True, False])
+def test_no_report_both_denies_and_claims_overlap(check, level, flat):
+    sides = (check.separability.positive, check.separability.negative)
+    positive, negative = (replace(side, flat=flat) for side in sides)
+    curve = replace(check.separability, positive=positive, negative=negative)
+    reasons = check.verdict.reasons if level == "noise found" else ("Because.",)
+    verdict = replace(check.verdict, level=level, reasons=reasons)
+    text = text_of(render_report(replace(check, verdict=verdict, separability=curve)))
+    denies = "overlap does not explain it" in text
+    assert denies == (level == "noise found")
+    assert not (denies and re.search(r"(is|be) overlap\b", text))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_share_of_wrong_labels_is_one_number_wherever_it_is_shown(check, level):
+    other = check.estimated_rates.with_known(positive=0.37, negative=0.41)
+    shown = replace(
+        check, verdict=replace(check.verdict, level=level, reasons=()), estimated_rates=other
+    )
+    page, terminal = text_of(render_report(shown)), str(shown)
+    wrong = f"{check.wrong_share:.1%}"
+    assert (wrong in terminal.splitlines()[0]) == (level == "noise found")
+    assert (f"{wrong} of the labels wrong, estimated" in page) == (level == "noise found")
+    assert f"{other.wrong_share:.1%}" not in page + terminal
+    for name in ("positive_label_error_rate", "negative_label_error_rate"):
+        assert f"{shown.to_dict()[name]:.1%}" in page
+        assert f"{shown.to_dict()[name]:.1%}" in terminal
+
+
+def test_the_report_says_what_row_numbers_and_names_are(check, page):
+    assert "rows of the table, counted from 1; names are from the column “row id”." in text_of(page)
+    first = check.suspects[0]
+    assert f"row {first.row + 1} <span" in page.replace(",", "")
+    unnamed = replace(check, settings=replace(check.settings, id=None))
+    assert "Row numbers are rows of the table, counted from 1. Open" in text_of(
+        render_report(unnamed)
+    )

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from asgi import HOST, Client, call
-from conftest import uid
 from rankprune import check_table
-from rankprune._label_check import file_sha256
-from rankprune.review import FILE, Store, open_desk
+from rankprune.review import open_queue
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.storage._hashes import file_sha256
+from reviewed_run import uid
 
 
 def test_a_link_lets_in_once_and_the_cookie_stays(people):
@@ -22,10 +23,10 @@ def test_a_link_lets_in_once_and_the_cookie_stays(people):
     assert ann.get("/").status == 200
 
 
-def test_the_cookie_cannot_be_read_or_sent_from_elsewhere(open_desk):
+def test_the_cookie_cannot_be_read_or_sent_from_elsewhere(open_queue):
     from rankprune.review._app import make_app
 
-    app = make_app(open_desk(), {"t": "ann"}, (HOST,), cookie="rankprune_8000")
+    app = make_app(open_queue(), {"t": "ann"}, (HOST,), cookie="rankprune_8000")
     answer = call(app, "GET", "/?token=t", [("host", HOST)])
     cookie = answer.header("set-cookie")
     assert cookie.startswith("rankprune_8000=")
@@ -80,7 +81,7 @@ def test_an_answer_is_on_disk_when_it_is_acknowledged(people, run):
     answer = ann.decide(card["row"], "flip", note="wrong", seconds=3.5)
     assert answer.status == 200
     assert answer.json["progress"]["done"] == 1
-    with Store(run / FILE) as other:
+    with DecisionLog(run / LOG_FILE) as other:
         (made,) = other.decisions("review")
     assert (made.row, made.answer, made.note) == (card["row"] - 1, "flip", "wrong")
 
@@ -91,7 +92,7 @@ def test_a_message_that_arrives_twice_counts_once(people, run):
     name = uid()
     for _ in range(3):
         assert ann.decide(card["row"], "flip", name).status == 200
-    with Store(run / FILE) as other:
+    with DecisionLog(run / LOG_FILE) as other:
         assert len(other.decisions("review")) == 1
 
 
@@ -104,12 +105,12 @@ def test_the_second_person_on_a_row_gets_409_with_the_first_choice(people):
     assert answer.json["first"] == {"reviewer": "ann", "answer": "flip"}
 
 
-def test_a_locked_log_is_503_and_the_same_message_goes_through_later(people, open_desk, run):
-    desk = open_desk()
-    desk.store._connection.execute("PRAGMA busy_timeout = 50")
-    (ann,) = people("ann", desk=desk)
+def test_a_locked_log_is_503_and_the_same_message_goes_through_later(people, open_queue, run):
+    queue = open_queue()
+    queue.log._connection.execute("PRAGMA busy_timeout = 50")
+    (ann,) = people("ann", queue=queue)
     (card,) = ann.next(count=1).json["cards"]
-    other = sqlite3.connect(run / FILE, isolation_level=None)
+    other = sqlite3.connect(run / LOG_FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     name = uid()
     answer = ann.decide(card["row"], "flip", name)
@@ -171,14 +172,14 @@ def test_filters_are_passed_on(people, check):
     assert 'data-column="3" data-value="red"' in page
 
 
-def test_images_are_sent_with_their_type(people, open_desk, tmp_path):
+def test_images_are_sent_with_their_type(people, open_queue, tmp_path):
     from test_cards import PIXEL
 
-    desk = open_desk(image_root=tmp_path)
+    queue = open_queue(image_root=tmp_path)
     (tmp_path / "a.png").write_bytes(PIXEL)
-    row = desk.queue[0]
-    desk.rows._kept[row][4] = "a.png"
-    (ann,) = people("ann", desk=desk)
+    row = queue.order[0]
+    queue.rows._kept[row][4] = "a.png"
+    (ann,) = people("ann", queue=queue)
     answer = ann.get(f"/image/{row + 1}/4")
     assert (answer.status, answer.body) == (200, PIXEL)
     assert answer.header("content-type") == "image/png"
@@ -228,10 +229,10 @@ class TestAudit:
         )
         assert not np.allclose(found.scores.probability, check.scores.probability, atol=0.01)
         run = found.save(tmp_path / "turned" / "run")
-        with Store(run / FILE) as store:
-            store.keep_draw(replace(drawn, id=None, scores=file_sha256(run / "scores.parquet")))
-        with open_desk(run, "audit") as desk:
-            turned_round = self.transcript(people("ann", desk=desk)[0])
+        with DecisionLog(run / LOG_FILE) as log:
+            log.keep_draw(replace(drawn, id=None, scores=file_sha256(run / "scores.parquet")))
+        with open_queue(run, "audit") as queue:
+            turned_round = self.transcript(people("ann", queue=queue)[0])
         as_it_is = self.transcript(people("ann", mode="audit")[0])
         assert len(as_it_is) > 120
         assert as_it_is == turned_round

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from asgi import HOST, call
-from conftest import uid
-from rankprune.review import FILE, Store
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from reviewed_run import uid
 
 BAD_HOSTS = [
     "evil.example",
@@ -28,11 +28,11 @@ BAD_HOSTS = [
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, checked):
-    """A desk that all attacks go to; nothing may ever be written."""
+    """A queue that all attacks go to; nothing may ever be written."""
     import shutil
 
     from asgi import Client
-    from rankprune.review import open_desk
+    from rankprune.review import open_queue
     from rankprune.review._app import make_app
 
     folder = tmp_path_factory.mktemp("attacked")
@@ -41,17 +41,17 @@ def world(tmp_path_factory, checked):
     root = folder / "images"
     root.mkdir()
     (folder / "secret.png").write_bytes(b"secret")
-    with open_desk(run, "review", table=folder / "data" / "people.csv", image_root=root) as desk:
-        app = make_app(desk, {"token-of-ann": "ann"}, (HOST, "localhost:8000"))
+    with open_queue(run, "review", table=folder / "data" / "people.csv", image_root=root) as queue:
+        app = make_app(queue, {"token-of-ann": "ann"}, (HOST, "localhost:8000"))
         ann = Client(app, "token-of-ann")
-        ann.row = desk.queue[0] + 1
+        ann.row = queue.order[0] + 1
         ann.run = run
         yield ann
 
 
 def unchanged(ann):
-    with Store(ann.run / FILE) as store:
-        return store.decisions("review") == []
+    with DecisionLog(ann.run / LOG_FILE) as log:
+        return log.decisions("review") == []
 
 
 def good(ann):
@@ -211,14 +211,14 @@ def test_no_path_leads_to_other_files(world, path):
     ],
 )
 def test_no_cell_leads_to_an_image_outside_the_root(world, cell):
-    desk = world.app._app.state.site.desk
-    desk.rows.read([world.row - 1])
-    before = desk.rows._kept[world.row - 1][4]
-    desk.rows._kept[world.row - 1][4] = cell
+    queue = world.app._app.state.site.queue
+    queue.rows.read([world.row - 1])
+    before = queue.rows._kept[world.row - 1][4]
+    queue.rows._kept[world.row - 1][4] = cell
     try:
         assert world.get(f"/image/{world.row}/4").status == 404
     finally:
-        desk.rows._kept[world.row - 1][4] = before
+        queue.rows._kept[world.row - 1][4] = before
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_texts_of_others_are_no_markup(tmp_path, evil):
     from asgi import Client
     from noisy_table import NAMES, noisy_rows, write_csv
     from rankprune import check_table
-    from rankprune.review import open_desk
+    from rankprune.review import open_queue
     from rankprune.review._app import make_app
 
     rows, _, _ = noisy_rows(120)
@@ -388,11 +388,11 @@ def test_texts_of_others_are_no_markup(tmp_path, evil):
     name = evil.replace("/", "-")
     path = write_csv(tmp_path / f"{name}.csv", rows, [*NAMES[:3], f"col {evil}", f"label {evil}"])
     check = check_table(
-        path, f"label {evil}", scorer=None, noise_estimator="confident-counts", positive=evil
+        path, f"label {evil}", scorer=None, noise_estimator="confident-counts", pos_label=evil
     )
     check.save(tmp_path / "run")
-    with open_desk(tmp_path / "run", "review", overlap=1.0) as desk:
-        app = make_app(desk, {"a": evil, "b": "ben", "c": "cec"}, (HOST,), guideline=evil)
+    with open_queue(tmp_path / "run", "review", overlap=1.0) as queue:
+        app = make_app(queue, {"a": evil, "b": "ben", "c": "cec"}, (HOST,), guideline=evil)
         first, ben, cec = (Client(app, token) for token in "abc")
         page = first.get("/").text
         assert page.count("<script") == 1
@@ -400,7 +400,7 @@ def test_texts_of_others_are_no_markup(tmp_path, evil):
             assert tag not in page
         assert "\u202e" not in page
         assert "49" not in page.replace(first.csrf, "")
-        row = desk.queue[0] + 1
+        row = queue.order[0] + 1
         first.decide(row, "flip", uid(), note=evil)
         ben.decide(row, "keep", uid())
         card = cec.get(f"/api/card/{row}")

@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import uid
 from noisy_table import noisy_csv
 from rankprune import LabelCheck, check_table, write_report
-from rankprune._audit_record import AuditRecord, audit_headline, audit_lines
 from rankprune.exceptions import TableError
-from rankprune.review import FILE, Store, audit_record, draw_sample, open_desk
+from rankprune.review import audit_record, draw_sample, open_queue
+from rankprune.run._audit_record import AuditRecord
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._words import audit_headline, audit_lines
+from reviewed_run import uid
 
 SIZE = 80
 
@@ -23,17 +25,17 @@ def audited(tmp_path_factory):
     path, labels, truth = noisy_csv(folder, n=400)
     check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
     run = check.save(folder / "run")
-    with Store(run / FILE) as store:
-        draw_sample(run, store, SIZE, seed=0)
+    with DecisionLog(run / LOG_FILE) as log:
+        draw_sample(run, log, SIZE, seed=0)
     judge(run, truth)
     return run, labels, truth
 
 
 def judge(run, truth, n=SIZE, reviewer="ann", **options):
-    with open_desk(run, "audit", **options) as desk:
-        for row in desk.queue[:n]:
+    with open_queue(run, "audit", **options) as queue:
+        for row in queue.order[:n]:
             answer = "positive" if truth[row] else "negative"
-            desk.decide(uid(), reviewer, row, answer, seconds=1.0, note="")
+            queue.decide(uid(), reviewer, row, answer, seconds=1.0, note="")
 
 
 @pytest.fixture
@@ -42,35 +44,35 @@ def begun(tmp_path):
     path, _, truth = noisy_csv(tmp_path, n=200)
     check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
     run = check.save(tmp_path / "run")
-    with Store(run / FILE) as store:
-        draw_sample(run, store, 40, seed=0)
+    with DecisionLog(run / LOG_FILE) as log:
+        draw_sample(run, log, 40, seed=0)
     return run, truth
 
 
 class TestDraw:
     def test_a_sample_is_drawn_once(self, begun):
         run, _ = begun
-        with Store(run / FILE) as store:
-            first = store.last_draw()
-            assert draw_sample(run, store, 40, seed=7) == first
-            assert draw_sample(run, store, seed=7) == first
+        with DecisionLog(run / LOG_FILE) as log:
+            first = log.last_draw()
+            assert draw_sample(run, log, 40, seed=7) == first
+            assert draw_sample(run, log, seed=7) == first
             with pytest.raises(TableError, match=r"--n must be 40.*got 50.*--force"):
-                draw_sample(run, store, 50, seed=0)
-            again = draw_sample(run, store, 50, seed=0, again=True)
+                draw_sample(run, log, 50, seed=0)
+            again = draw_sample(run, log, 50, seed=0, again=True)
         assert again.id == first.id + 1
         assert len(again.rows) == 50
 
     def test_the_rows_are_those_of_the_table(self, begun):
         run, _ = begun
         check = LabelCheck.load(run)
-        with Store(run / FILE) as store:
-            draw = store.last_draw()
+        with DecisionLog(run / LOG_FILE) as log:
+            draw = log.last_draw()
         for row, is_positive, suspect in draw.rows:
             assert check.scores.is_positive[row] == is_positive
             assert check.scores.suspect[row] == suspect
         assert sum(draw.sizes) == 200
 
-    @pytest.mark.parametrize("change", [{"positive": "no"}, {"noise_estimator": "tight"}])
+    @pytest.mark.parametrize("change", [{"pos_label": "no"}, {"noise_estimator": "tight"}])
     def test_a_sample_of_another_check_says_nothing_about_this_one(self, begun, change):
         """With labels the other way round, or other suspects, answers would mean something else."""
         run, truth = begun
@@ -80,12 +82,12 @@ class TestDraw:
         check_table(path, "label", scorer=None, **settings).save(run, force=True)
         with pytest.raises(TableError, match=r"drawn by another check.*--force"):
             audit_record(run)
-        with pytest.raises(TableError, match=r"drawn by another check"), open_desk(run, "audit"):
+        with pytest.raises(TableError, match=r"drawn by another check"), open_queue(run, "audit"):
             pass
-        with Store(run / FILE) as store:
+        with DecisionLog(run / LOG_FILE) as log:
             with pytest.raises(TableError, match=r"drawn by another check"):
-                draw_sample(run, store, 40, seed=0)
-            assert draw_sample(run, store, 40, seed=0, again=True).id == 2
+                draw_sample(run, log, 40, seed=0)
+            assert draw_sample(run, log, 40, seed=0, again=True).id == 2
 
     def test_the_same_check_made_again_keeps_its_audit(self, begun):
         run, truth = begun
@@ -99,8 +101,8 @@ class TestDraw:
     def test_answers_of_an_earlier_sample_do_not_count(self, begun):
         run, truth = begun
         judge(run, truth, 40)
-        with Store(run / FILE) as store:
-            draw_sample(run, store, 40, seed=1, again=True)
+        with DecisionLog(run / LOG_FILE) as log:
+            draw_sample(run, log, 40, seed=1, again=True)
         assert audit_record(run).n_unjudged == 40
 
 
@@ -120,12 +122,11 @@ class TestRecord:
         from sklearn.model_selection import StratifiedKFold
 
         from rankprune import audit
-        from rankprune.table_model import _read, open_checked
+        from rankprune.run._checked_table import read_checked_rows
 
         run, labels, truth = audited
         check = LabelCheck.load(run)
-        with open_checked(check) as opened:
-            _, features = _read(check, opened, None)
+        features = read_checked_rows(check).features
         X, y = np.asarray(features.X), labels == 1
         before, after = np.zeros(400, dtype=bool), np.zeros(400, dtype=bool)
         keep, weight = ~check.scores.suspect, check.scores.weight
@@ -134,8 +135,8 @@ class TestRecord:
             before[test] = model.fit(X[train], y[train]).predict(X[test])
             kept = train[keep[train]]
             after[test] = model.fit(X[kept], y[kept], weight[kept]).predict(X[test])
-        with Store(run / FILE) as store:
-            draw = store.last_draw()
+        with DecisionLog(run / LOG_FILE) as log:
+            draw = log.last_draw()
         rows = np.asarray([row for row, _, _ in draw.rows])
         sample = audit.AuditSample(
             rows, labels[rows] == 1, check.scores.suspect[rows], draw.sizes, True, False
@@ -166,17 +167,19 @@ class TestRecord:
     def test_a_disagreement_counts_as_unsure_until_it_is_settled(self, begun):
         run, truth = begun
         judge(run, truth, 40, overlap=1.0)
-        with open_desk(run, "audit", overlap=1.0) as desk:
-            row = desk.queue[0]
+        with open_queue(run, "audit", overlap=1.0) as queue:
+            row = queue.order[0]
             other = "negative" if truth[row] else "positive"
-            desk.decide(uid(), "ben", row, other, seconds=1.0, note="")
-            desk.decide(uid(), "ben", desk.queue[1], "unsure", seconds=1.0, note="")
+            queue.decide(uid(), "ben", row, other, seconds=1.0, note="")
+            queue.decide(uid(), "ben", queue.order[1], "unsure", seconds=1.0, note="")
         record = audit_record(run)
         assert (record.n_disagreements, record.estimate.n_unsure) == (1, 1)
         assert record.is_finished
-        assert "1 were judged differently" in "\n".join(audit_lines(LabelCheck.load(run), record))
-        with open_desk(run, "audit", overlap=1.0) as desk:
-            desk.decide(uid(), "cec", row, other, seconds=1.0, note="")
+        assert "reviewers disagree on 1 of them" in "\n".join(
+            audit_lines(LabelCheck.load(run), record)
+        )
+        with open_queue(run, "audit", overlap=1.0) as queue:
+            queue.decide(uid(), "cec", row, other, seconds=1.0, note="")
         assert audit_record(run).estimate.n_unsure == 0
 
     def test_an_audit_that_is_not_finished_says_so(self, begun):
@@ -186,16 +189,15 @@ class TestRecord:
         assert (record.n_unjudged, record.before_after) == (10, None)
         check = LabelCheck.load(run)
         assert audit_headline(check, record) == (
-            "The blind audit is not finished: 10 of its 40 rows are not judged yet, and may be "
-            "right or wrong."
+            "The blind audit is not finished: 10 of its 40 rows are still to be judged."
         )
-        assert audit_lines(check, record)[1:] == ["Go on with: rankprune audit RUN"]
+        assert audit_lines(check, record) == [audit_headline(check, record)]
 
     def test_where_nobody_is_sure_of_anything_the_bounds_are_told(self, begun):
         run, _ = begun
-        with open_desk(run, "audit") as desk:
-            for row in desk.queue:
-                desk.decide(uid(), "ann", row, "unsure", seconds=1.0, note="")
+        with open_queue(run, "audit") as queue:
+            for row in queue.order:
+                queue.decide(uid(), "ann", row, "unsure", seconds=1.0, note="")
         record = audit_record(run)
         assert (record.is_finished, record.before_after) == (True, None)
         assert record.estimate.n_unsure == 40
@@ -206,7 +208,7 @@ class TestRecord:
     def test_without_a_sample_or_a_log_the_next_step_is_named(self, run):
         with pytest.raises(TableError, match="nobody has reviewed anything yet"):
             audit_record(run)
-        Store(run / FILE).close()
+        DecisionLog(run / LOG_FILE).close()
         with pytest.raises(TableError, match="No sample was drawn"):
             audit_record(run)
 
@@ -227,8 +229,8 @@ class TestRecord:
         path.write_text("\n".join(lines) + "\n")
         check = check_table(path, "label", probabilities="p", noise_estimator="confident-counts")
         run = check.save(tmp_path / "run")
-        with Store(run / FILE) as store:
-            draw_sample(run, store, 20, seed=0)
+        with DecisionLog(run / LOG_FILE) as log:
+            draw_sample(run, log, 20, seed=0)
         judge(run, truth, 20)
         assert "the probabilities were given" in audit_record(run).notes[0]
 
@@ -236,25 +238,25 @@ class TestRecord:
         run, _, _ = audited
         result = run / "result.json"
         before = result.read_text()
-        result.write_text(before.replace('"model": "logistic"', '"model": "mine:Model"'))
-        assert "Pass it again with --model" in audit_record(run).notes[0]
+        result.write_text(before.replace('"estimator": "logistic"', '"estimator": "mine:Model"'))
+        assert "Pass it again as estimator" in audit_record(run).notes[0]
         named = audit_record(run, model="sklearn.linear_model:LogisticRegression")
         assert named.before_after is not None
         result.write_text(before)
 
 
 class TestReport:
-    def test_the_audit_goes_before_the_model(self, audited):
+    def test_the_audit_takes_precedence_over_the_model(self, audited):
         run, _, _ = audited
         record = audit_record(run)
         record.save(run)
         page = write_report(run).read_text()
         verdict = page.partition('class="verdict">')[2].partition("</p>")[0]
         assert verdict.startswith(f"A blind audit of {SIZE} rows finds")
-        assert "that goes before what the model says" in page
+        assert "takes precedence over the model" in page
         assert "suspects that are wrong" in page
         assert f"at most {record.estimate.missed_at_most:,}" in page
-        assert "of the audit, weighted to stand for all rows" in page
+        assert "audited rows, weighted to represent all rows" in page
         assert "cannot be judged yet" not in page
         (run / "audit.json").unlink()
         assert "blind audit" not in write_report(run).read_text().partition("<main>")[2].lower()
@@ -279,24 +281,22 @@ class TestReport:
             path, "label", trusted="sure", scorer=None, noise_estimator="confident-counts"
         )
         run = check.save(tmp_path / "run")
-        with Store(run / FILE) as store:
-            draw_sample(run, store, 20, seed=0)
+        with DecisionLog(run / LOG_FILE) as log:
+            draw_sample(run, log, 20, seed=0)
         judge(run, truth, 5)
         audit_record(run).save(run)
-        assert (
-            "rows whose labels a person settled, the plain model" in write_report(run).read_text()
-        )
+        assert "rows with a trusted label, the plain model" in write_report(run).read_text()
 
     def test_hostile_labels_are_no_markup(self, tmp_path):
         evil = "<img src=x onerror=alert(1)>"
         path, _, truth = noisy_csv(tmp_path, n=200)
         path.write_text(path.read_text().replace(",yes\n", f",{evil}\n"))
         check = check_table(
-            path, "label", positive=evil, scorer=None, noise_estimator="confident-counts"
+            path, "label", pos_label=evil, scorer=None, noise_estimator="confident-counts"
         )
         run = check.save(tmp_path / "run")
-        with Store(run / FILE) as store:
-            draw_sample(run, store, 20, seed=0)
+        with DecisionLog(run / LOG_FILE) as log:
+            draw_sample(run, log, 20, seed=0)
         judge(run, truth, 20)
         audit_record(run).save(run)
         assert "<img" not in write_report(run).read_text()

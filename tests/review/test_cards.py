@@ -10,7 +10,7 @@ from noisy_table import NAMES, noisy_rows, write_csv
 from rankprune import check_table
 from rankprune.exceptions import TableError
 from rankprune.review._cards import Rows, row_hash
-from rankprune.table_model import open_checked
+from rankprune.run._checked_table import open_checked
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010804000000b51c0c02"
@@ -77,7 +77,7 @@ def test_an_audit_hides_what_almost_tells_the_label(rows_of):
     columns = ["copy", "order", "chance", "weak", "rankprune_probability"]
     rows = rows_of(extra, columns, blind=True, hide=["color"])
     assert rows.hidden == ["color", "label", "copy", "order", "rankprune_probability"]
-    with pytest.raises(TableError, match=r"--hide must be a column of .*'colour' is none"):
+    with pytest.raises(TableError, match=r"--hide must be a column of .* has no column 'colour'"):
         rows_of(extra, columns, blind=True, hide=["colour"])
 
 
@@ -197,9 +197,9 @@ class TestImages:
         field = rows.fields(0)[-1]
         assert (field.is_image, field.text) == (True, "(a path, hidden)")
 
-    def test_a_root_that_is_no_folder_is_refused(self, open_desk, tmp_path):
+    def test_a_root_that_is_no_folder_is_refused(self, open_queue, tmp_path):
         with pytest.raises(TableError, match="--image-root must be a folder"):
-            open_desk(image_root=tmp_path / "none")
+            open_queue(image_root=tmp_path / "none")
 
 
 def test_the_hash_of_a_row_leaves_the_label_out():

@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from conftest import uid
 from rankprune import LabelCheck
-from rankprune.__main__ import exit_code
-from rankprune.cli import cli
-from rankprune.review import FILE, Store, _serve, open_desk
+from rankprune.cli import exit_code
+from rankprune.cli._group import cli
+from rankprune.review import _serve, open_queue
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from reviewed_run import uid
 
 
 @pytest.fixture
@@ -36,9 +37,9 @@ def table(folder):
 
 
 def judge(run, table, answers, mode="review"):
-    with open_desk(run, mode, table=table) as desk:
+    with open_queue(run, mode, table=table) as queue:
         for row in answers:
-            desk.decide(uid(), "ann", row, answers[row], seconds=1.0, note="because")
+            queue.decide(uid(), "ann", row, answers[row], seconds=1.0, note="because")
 
 
 def test_review_prints_a_link_and_a_summary(command, served, run, table):
@@ -59,8 +60,8 @@ def test_review_takes_a_guideline_an_overlap_and_images(command, served, run, ta
     assert code == 0
     site = served[0]._app._app.state.site
     assert site.guideline == "Look twice."
-    assert len(site.desk.queue) == 8
-    assert sum(site.desk._needed(row) == 2 for row in site.desk.queue) == 2
+    assert len(site.queue.order) == 8
+    assert sum(site.queue._needed(row) == 2 for row in site.queue.order) == 2
 
 
 def test_the_browser_is_opened_when_asked_to(command, served, run, table, monkeypatch):
@@ -78,7 +79,7 @@ def test_a_table_without_suspects_can_be_reviewed_all_the_same(command, served, 
     lines = ["size,kind", *(f"{i % 10},{'big' if i % 10 > 4 else 'small'}" for i in range(200))]
     path = tmp_path / "things.csv"
     path.write_text("\n".join(lines))
-    run = check_table(path, "kind", positive="big", scorer=None).save(tmp_path / "run")
+    run = check_table(path, "kind", pos_label="big", scorer=None).save(tmp_path / "run")
     code, _, err = command("review", run)
     assert code == 0
     assert "There are no suspects" in err
@@ -165,7 +166,7 @@ def test_export_refuses_what_excludes_itself_and_what_is_not_there(command, run,
     (tmp_path / "out.csv.trail.jsonl").write_text("mine")
     code, _, err = command(*words, "--reviewed")
     assert code == 2
-    assert "out.csv.trail.jsonl exists" in err
+    assert "out.csv.trail.jsonl already exists" in err
     assert not (tmp_path / "out.csv").exists()
     assert command(*words, "--reviewed", "--force")[0] == 0
 
@@ -180,11 +181,10 @@ def test_reviews_in_separate_files_are_merged(command, run, table, folder, tmp_p
     words = ("export", run, "--table", table, "--force", "-o", tmp_path / "out.csv")
     code, _, err = command(*words, "--merge", other)
     assert code == 0
-    assert f"1 decisions of {other / FILE} are new, 0 were known." in err
+    assert f"Decisions of {other}: 1 new, 0 already known." in err
     assert "2 labels are settled, 2 of them changed." in err
-    code, _, err = command(*words, "--merge", other / FILE)
-    assert "0 decisions" in err
-    assert "1 were known" in err
+    code, _, err = command(*words, "--merge", other / LOG_FILE)
+    assert f"Decisions of {other / LOG_FILE}: 0 new, 1 already known." in err
     assert command(*words, "--merge", tmp_path / "none")[0] == 2
 
 
@@ -201,8 +201,7 @@ def test_reviews_of_another_table_are_not_merged(command, run, table, folder, tm
     words = ("export", run, "--table", table, "--force", "-o", tmp_path / "out.csv")
     code, _, err = command(*words, "--merge", theirs)
     assert code == 0
-    assert "2 decisions of" in err
-    assert "were left out: they are about rows that are other ones here" in err
+    assert "2 left out: their rows differ in this table" in err
     assert "2 labels are settled, 2 of them changed." in err
 
 
@@ -229,8 +228,8 @@ class TestAudit:
         assert "Hidden from those who judge: 'label'." in err
         assert "0 of 40 rows judged." in err
         assert out.startswith("http://")
-        with Store(run / FILE) as store:
-            draw = store.last_draw()
+        with DecisionLog(run / LOG_FILE) as log:
+            draw = log.last_draw()
         answers = {
             row: "positive" if is_positive else "negative" for row, is_positive, _ in draw.rows
         }
@@ -240,7 +239,7 @@ class TestAudit:
         assert out.startswith("A blind audit of 40 rows finds 0.0% of your labels wrong")
         assert "model" in out
         assert "wrong labels missed" in out
-        assert "On the audited rows, weighted to stand for all, the plain model errs by" in out
+        assert "audited rows, weighted to represent all rows, the plain model is wrong about" in out
         assert f"Report: {run / 'report.html'}" in err
         assert "A blind audit of 40 rows" in (run / "report.html").read_text()
         code, out, _ = command(
@@ -277,7 +276,7 @@ class TestAudit:
         code, _, err = command("audit", run, "--table", table, "--n", "30")
         assert code == 2
         assert "does not exist" in err
-        assert not (run / FILE).exists()
+        assert not (run / LOG_FILE).exists()
 
     def test_more_rows_than_there_are_cannot_be_drawn(self, command, served, run, table):
         code, _, err = command("audit", run, "--table", table, "--n", "301")
@@ -289,7 +288,7 @@ class TestAudit:
         assert code == 0
         assert "rows judged                         50       100       200" in out
         assert "suspect precision" in out
-        assert not (run / FILE).exists()
+        assert not (run / LOG_FILE).exists()
         widths = json.loads(command("audit", run, "--plan", "--format", "json")[1])
         assert list(widths) == ["50", "100", "200"]
 
@@ -299,7 +298,7 @@ class TestAudit:
         lines = ["size,kind", *(f"{i % 10},{'big' if i % 10 > 4 else 'small'}" for i in range(30))]
         path = tmp_path / "things.csv"
         path.write_text("\n".join(lines))
-        few = check_table(path, "kind", positive="big", scorer=None).save(tmp_path / "run")
+        few = check_table(path, "kind", pos_label="big", scorer=None).save(tmp_path / "run")
         assert list(json.loads(command("audit", few, "--plan", "--format", "json")[1])) == ["30"]
 
     def test_larger_samples_tell_more(self, command, run):
@@ -322,6 +321,6 @@ def test_a_check_made_again_keeps_what_people_said(command, run, table):
     words = ("check", table, "--label", "label", "--id", "row id", "-o", run, "--scorer", "model")
     assert command(*words)[0] == 2
     assert command(*words, "--force", "--drop", "story", "-q")[0] == 0
-    with Store(run / FILE) as store:
-        assert len(store.decisions("review")) == 1
+    with DecisionLog(run / LOG_FILE) as log:
+        assert len(log.decisions("review")) == 1
     assert LabelCheck.load(run).n_rows == 300

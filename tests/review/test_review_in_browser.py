@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
-from rankprune.review import FILE, Store
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
 
 pytestmark = pytest.mark.browser
 
@@ -88,8 +88,8 @@ def press(page, key):
 
 
 def decisions(run):
-    with Store(run / FILE) as store:
-        return store.decisions("review")
+    with DecisionLog(run / LOG_FILE) as log:
+        return log.decisions("review")
 
 
 def test_the_whole_flow_by_keyboard(serve, open_page, run):
@@ -264,7 +264,7 @@ def test_rows_are_chosen_by_label_doubt_and_group(serve, open_page):
 
 def test_a_locked_log_keeps_the_answer_and_tries_again(serve, open_page, run):
     page = open_page(serve()[0], quiet=False)
-    other = sqlite3.connect(run / FILE, isolation_level=None)
+    other = sqlite3.connect(run / LOG_FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     shown = heading(page)
     page.keyboard.press("f")
@@ -321,8 +321,8 @@ def test_nothing_in_a_blind_audit_tells_label_or_score(serve, open_page, run, ch
     for text in seen:
         for word in ('"label"', "suspect", "probability", '"rank"', '"reason"', '"score"'):
             assert word not in text
-    with Store(run / FILE) as store:
-        made = store.decisions("audit", store.last_draw().id)
+    with DecisionLog(run / LOG_FILE) as log:
+        made = log.decisions("audit", log.last_draw().id)
     assert [one.answer for one in made] == ["positive"] * 12 + ["negative", "unsure", "undo"]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rankprune.review import FILE, Store
 from rankprune.review._serve import Server, _names, checked_reviewers, is_loopback
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,6 @@ def bench():
     return module
 
 
-@pytest.mark.long
 def test_no_acknowledged_decision_is_lost_when_the_server_is_killed(bench):
     assert bench.kills(10) > 10
 
@@ -63,8 +62,8 @@ def test_an_interrupt_is_the_usual_end(folder, run, bench):
     assert "3 of " in said
     assert "3 flip" in said
     assert "rankprune export" in said
-    with Store(run / FILE) as store:
-        assert len(store.decisions("review")) == 3
+    with DecisionLog(run / LOG_FILE) as log:
+        assert len(log.decisions("review")) == 3
 
 
 def test_each_person_has_a_link_and_other_hosts_are_warned_of(folder, run, bench):
@@ -81,16 +80,16 @@ def test_each_person_has_a_link_and_other_hosts_are_warned_of(folder, run, bench
     assert "warning: anybody who can reach 0.0.0.0 can try to connect" in said
 
 
-def test_a_port_that_is_taken_is_said(open_desk):
-    first = Server(open_desk(), ["ann"])
+def test_a_port_that_is_taken_is_said(open_queue):
+    first = Server(open_queue(), ["ann"])
     port = int(first.links[0].url.split(":")[2].split("/")[0])
     with pytest.raises(OSError, match=f"--host and --port must be free; 127.0.0.1:{port} is not"):
-        Server(open_desk(), ["ann"], port=port)
+        Server(open_queue(), ["ann"], port=port)
     first.close()
 
 
-def test_links_are_never_the_same(open_desk):
-    first, second = Server(open_desk(), ["ann", "ben"]), Server(open_desk(), ["ann"])
+def test_links_are_never_the_same(open_queue):
+    first, second = Server(open_queue(), ["ann", "ben"]), Server(open_queue(), ["ann"])
     urls = [link.url.partition("token=")[2] for link in (*first.links, *second.links)]
     assert len(set(urls)) == 3
     assert min(map(len, urls)) >= 32
@@ -127,7 +126,7 @@ def test_reviewers_are_checked(monkeypatch):
         checked_reviewers(["ann", "ann"])
 
 
-def test_without_starlette_the_extra_is_named(open_desk, monkeypatch):
+def test_without_starlette_the_extra_is_named(open_queue, monkeypatch):
     monkeypatch.setitem(sys.modules, "rankprune.review._app", None)
     with pytest.raises(ImportError, match=r"starlette, uvicorn and jinja2.*rankprune\[cli\]"):
-        Server(open_desk(), ["ann"])
+        Server(open_queue(), ["ann"])

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rankprune.exceptions import TableError
-from rankprune.review import _store
-from rankprune.review._decisions import Decision
-from rankprune.review._store import Conflict, Draw, Locked, Merged, Store
+from rankprune.run import _decision_log
+from rankprune.run._decision_log import Conflict, DecisionLog, Draw, Locked, Merged
+from rankprune.run._decisions import Decision
 
 BASE = Decision(
     "00000001", 3, "hash", "review", None, "ann", "keep", "yes", 0.25, 1.5, "a note", "2026-01-01"
@@ -18,201 +18,173 @@ BASE = Decision(
 
 
 @pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "review.sqlite") as opened:
+def log(tmp_path):
+    with DecisionLog(tmp_path / "review.sqlite") as opened:
         yield opened
 
 
-def test_what_was_written_is_read(store, tmp_path):
-    store.add(BASE)
-    assert store.decisions("review") == [BASE]
-    with Store(tmp_path / "review.sqlite") as again:
+def test_what_was_written_is_read(log, tmp_path):
+    log.add(BASE)
+    assert log.decisions("review") == [BASE]
+    with DecisionLog(tmp_path / "review.sqlite") as again:
         assert again.decisions("review") == [BASE]
         assert again.is_whole()
 
 
-def test_a_message_that_arrives_twice_counts_once(store):
-    store.add(BASE)
-    assert store.add(replace(BASE, note="sent again")) == BASE
-    assert store.decisions("review") == [BASE]
+def test_a_message_that_arrives_twice_counts_once(log):
+    log.add(BASE)
+    assert log.add(replace(BASE, note="sent again")) == BASE
+    assert log.decisions("review") == [BASE]
 
 
-def test_a_new_answer_of_the_same_person_takes_the_old_one_back(store):
-    store.add(BASE)
-    other = store.add(replace(BASE, uid="00000002", answer="flip"))
-    made = store.decisions("review")
+def test_a_new_answer_of_the_same_person_takes_the_old_one_back(log):
+    log.add(BASE)
+    other = log.add(replace(BASE, uid="00000002", answer="flip"))
+    made = log.decisions("review")
     assert [one.answer for one in made] == ["keep", "undo", "flip"]
     assert made[1].undo_of == BASE.uid
     assert made[2] == other
 
 
-def test_the_first_of_two_people_wins(store):
-    store.add(BASE)
+def test_the_first_of_two_people_wins(log):
+    log.add(BASE)
     with pytest.raises(Conflict, match="ann answered keep") as caught:
-        store.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"))
+        log.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"))
     assert caught.value.first == BASE
-    assert len(store.decisions("review")) == 1
+    assert len(log.decisions("review")) == 1
 
 
-def test_where_two_are_needed_the_second_is_heard_and_the_third_is_not(store):
-    store.add(BASE, 2)
-    store.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"), 2)
+def test_where_two_are_needed_the_second_is_heard_and_the_third_is_not(log):
+    log.add(BASE, 2)
+    log.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"), 2)
     with pytest.raises(Conflict):
-        store.add(replace(BASE, uid="00000003", reviewer="cec", answer="flip"), 2)
+        log.add(replace(BASE, uid="00000003", reviewer="cec", answer="flip"), 2)
 
 
-def test_whoever_is_unsure_keeps_nobody_from_deciding(store):
-    store.add(replace(BASE, answer="unsure"))
-    store.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"))
-    assert len(store.decisions("review")) == 2
+def test_whoever_is_unsure_keeps_nobody_from_deciding(log):
+    log.add(replace(BASE, answer="unsure"))
+    log.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"))
+    assert len(log.decisions("review")) == 2
 
 
-def test_a_disagreement_is_settled_once(store):
-    store.add(BASE, 2)
-    store.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"), 2)
-    settled = store.add(
-        replace(BASE, uid="00000003", reviewer="cec", answer="flip", settles=True), 2
-    )
+def test_a_disagreement_is_settled_once(log):
+    log.add(BASE, 2)
+    log.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"), 2)
+    settled = log.add(replace(BASE, uid="00000003", reviewer="cec", answer="flip", settles=True), 2)
     with pytest.raises(Conflict) as caught:
-        store.add(replace(BASE, uid="00000004", reviewer="dan", settles=True), 2)
+        log.add(replace(BASE, uid="00000004", reviewer="dan", settles=True), 2)
     assert caught.value.first == settled
     # One may change one's own mind.
-    store.add(replace(BASE, uid="00000005", reviewer="cec", settles=True), 2)
+    log.add(replace(BASE, uid="00000005", reviewer="cec", settles=True), 2)
 
 
-def test_only_ones_own_decision_is_taken_back_and_only_once(store):
-    store.add(BASE)
+def test_only_ones_own_decision_is_taken_back_and_only_once(log):
+    log.add(BASE)
     with pytest.raises(KeyError):
-        store.undo("00000002", BASE.uid, "ben", 0.0, "2026-01-02")
-    undone = store.undo("00000002", BASE.uid, "ann", 0.0, "2026-01-02")
+        log.undo("00000002", BASE.uid, "ben", 0.0, "2026-01-02")
+    undone = log.undo("00000002", BASE.uid, "ann", 0.0, "2026-01-02")
     assert (undone.answer, undone.undo_of, undone.row) == ("undo", BASE.uid, 3)
-    assert store.undo("00000002", BASE.uid, "ann", 0.0, "2026-01-02") == undone
+    assert log.undo("00000002", BASE.uid, "ann", 0.0, "2026-01-02") == undone
     for uid, target in (("00000003", BASE.uid), ("00000004", "none"), ("00000005", undone.uid)):
         with pytest.raises(KeyError):
-            store.undo(uid, target, "ann", 0.0, "2026-01-02")
+            log.undo(uid, target, "ann", 0.0, "2026-01-02")
 
 
-def test_modes_and_draws_are_apart(store):
-    store.add(BASE)
+def test_modes_and_draws_are_apart(log):
+    log.add(BASE)
     audited = replace(BASE, uid="00000002", mode="audit", draw=1, answer="positive", label=None)
-    store.add(audited)
-    store.add(replace(audited, uid="00000003", draw=2, reviewer="ben"))
-    assert store.decisions("review") == [BASE]
-    assert store.decisions("audit", 1) == [audited]
-    assert store.of_row("audit", 3, 1) == [audited]
+    log.add(audited)
+    log.add(replace(audited, uid="00000003", draw=2, reviewer="ben"))
+    assert log.decisions("review") == [BASE]
+    assert log.decisions("audit", 1) == [audited]
+    assert log.of_row("audit", 3, 1) == [audited]
 
 
 @pytest.mark.parametrize("sql", ["DELETE FROM decisions", "UPDATE decisions SET answer = 'flip'"])
-def test_nothing_is_ever_changed_or_removed(store, sql):
-    store.add(BASE)
+def test_nothing_is_ever_changed_or_removed(log, sql):
+    log.add(BASE)
     with pytest.raises(sqlite3.IntegrityError, match="decisions are only ever added"):
-        store._connection.execute(sql)
-    assert store.decisions("review") == [BASE]
+        log._connection.execute(sql)
+    assert log.decisions("review") == [BASE]
 
 
-def test_texts_are_no_sql(store):
+def test_texts_are_no_sql(log):
     evil = "'); DROP TABLE decisions; --"
-    written = store.add(replace(BASE, note=evil, reviewer=evil, uid=evil, label=evil))
-    assert store.decisions("review") == [written]
+    written = log.add(replace(BASE, note=evil, reviewer=evil, uid=evil, label=evil))
+    assert log.decisions("review") == [written]
 
 
-def test_a_lock_is_waited_for_and_then_told(store, tmp_path, monkeypatch):
+def test_a_lock_is_waited_for_and_then_told(log, tmp_path, monkeypatch):
     other = sqlite3.connect(tmp_path / "review.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    store._connection.execute("PRAGMA busy_timeout = 50")
+    log._connection.execute("PRAGMA busy_timeout = 50")
     with pytest.raises(Locked):
-        store.add(BASE)
+        log.add(BASE)
     other.execute("ROLLBACK")
     other.close()
-    assert store.add(BASE) == BASE
-    assert _store.PATIENCE == 5.0
+    assert log.add(BASE) == BASE
+    assert _decision_log.PATIENCE == 5.0
 
 
-def test_other_mistakes_of_sqlite_are_not_taken_for_a_lock(store):
-    store._connection.execute("ALTER TABLE decisions RENAME TO gone")
+def test_other_mistakes_of_sqlite_are_not_taken_for_a_lock(log):
+    log._connection.execute("ALTER TABLE decisions RENAME TO gone")
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        store.add(BASE)
+        log.add(BASE)
 
 
-def test_writes_of_another_process_are_noticed(store, tmp_path):
-    before = store.version()
-    store.add(BASE)
-    assert store.version() == before
-    with Store(tmp_path / "review.sqlite") as other:
+def test_writes_of_another_process_are_noticed(log, tmp_path):
+    before = log.version()
+    log.add(BASE)
+    assert log.version() == before
+    with DecisionLog(tmp_path / "review.sqlite") as other:
         other.add(replace(BASE, uid="00000002", row=4))
-    assert store.version() != before
+    assert log.version() != before
 
 
-def test_many_threads_write_without_loss(store):
+def test_many_threads_write_without_loss(log):
     def write(name):
         for number in range(25):
-            store.add(replace(BASE, uid=f"{name}{number:07x}", row=number, reviewer=name), 4)
+            log.add(replace(BASE, uid=f"{name}{number:07x}", row=number, reviewer=name), 4)
 
     threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    made = store.decisions("review")
+    made = log.decisions("review")
     assert len({one.uid for one in made}) == len(made) == 100
 
 
 class TestDraws:
     drawn = Draw(None, "sha", (2, 3, 4, 5), "yes", "no", ((7, True, False), (1, False, True)), "t")
 
-    def test_a_sample_is_kept_in_its_order(self, store):
-        assert store.last_draw() is None
-        kept = store.keep_draw(self.drawn)
+    def test_a_sample_is_kept_in_its_order(self, log):
+        assert log.last_draw() is None
+        kept = log.keep_draw(self.drawn)
         assert kept == replace(self.drawn, id=1)
-        assert store.last_draw() == kept
+        assert log.last_draw() == kept
 
-    def test_the_last_one_counts(self, store):
-        store.keep_draw(self.drawn)
-        store.keep_draw(replace(self.drawn, scores="other"))
-        assert store.last_draw().scores == "other"
-        assert store.last_draw().id == 2
+    def test_the_last_one_counts(self, log):
+        log.keep_draw(self.drawn)
+        log.keep_draw(replace(self.drawn, scores="other"))
+        assert log.last_draw().scores == "other"
+        assert log.last_draw().id == 2
 
 
 class TestSchema:
     def test_a_log_that_is_to_exist_is_asked_for(self, tmp_path):
         with pytest.raises(TableError, match=r"nobody has reviewed anything yet.*rankprune review"):
-            Store(tmp_path / "review.sqlite", must_exist=True)
+            DecisionLog(tmp_path / "review.sqlite", must_exist=True)
 
-    def test_a_newer_schema_is_refused(self, tmp_path):
+    @pytest.mark.parametrize("schema", [0, 2, 99])
+    def test_any_other_schema_is_refused_and_the_file_left_alone(self, tmp_path, schema):
         path = tmp_path / "review.sqlite"
-        with Store(path) as store:
-            store._connection.execute("PRAGMA user_version = 99")
-        with pytest.raises(TableError, match=r"has schema 99, and this version reads 1"):
-            Store(path)
-
-    def test_an_older_schema_is_migrated_after_a_backup(self, tmp_path, monkeypatch):
-        path = tmp_path / "review.sqlite"
-        with Store(path) as store:
-            store.add(BASE)
-        monkeypatch.setattr(_store, "SCHEMA", 2)
-        monkeypatch.setattr(_store, "_MIGRATIONS", {1: "ALTER TABLE draws ADD COLUMN reason TEXT;"})
-        with Store(path) as store:
-            assert store.decisions("review") == [BASE]
-            names = [row[1] for row in store._connection.execute("PRAGMA table_info(draws)")]
-            assert "reason" in names
-        backup = sqlite3.connect(tmp_path / "review.sqlite.schema1.bak")
-        assert backup.execute("SELECT count(*) FROM decisions").fetchone() == (1,)
-        assert backup.execute("PRAGMA user_version").fetchone() == (1,)
-        backup.close()
-
-    def test_a_migration_that_fails_leaves_the_old_schema(self, tmp_path, monkeypatch):
-        path = tmp_path / "review.sqlite"
-        with Store(path) as store:
-            store.add(BASE)
-        monkeypatch.setattr(_store, "SCHEMA", 2)
-        monkeypatch.setattr(
-            _store, "_MIGRATIONS", {1: "ALTER TABLE draws ADD COLUMN x TEXT; SELECT nonsense;"}
-        )
-        with pytest.raises(TableError, match="is not a log of decisions: no such column"):
-            Store(path)
-        monkeypatch.undo()
-        with Store(path) as store:
-            assert store.decisions("review") == [BASE]
+        with DecisionLog(path) as log:
+            log._connection.execute(f"PRAGMA user_version = {schema}")
+        before = path.read_bytes()
+        with pytest.raises(TableError, match=rf"has schema {schema}, and .* only schema 1\. Use"):
+            DecisionLog(path)
+        assert path.read_bytes() == before
 
     def test_files_of_others_are_refused_and_left_alone(self, tmp_path):
         path = tmp_path / "review.sqlite"
@@ -222,16 +194,16 @@ class TestSchema:
         other.close()
         before = path.read_bytes()
         with pytest.raises(TableError, match="belongs to another program"):
-            Store(path)
+            DecisionLog(path)
         assert path.read_bytes() == before
         path.write_bytes(b"no database at all" * 100)
         with pytest.raises(TableError, match="is not a log of decisions"):
-            Store(path)
+            DecisionLog(path)
 
 
 class TestMerge:
     def test_reviews_of_others_are_added_once(self, tmp_path):
-        with Store(tmp_path / "a") as one:
+        with DecisionLog(tmp_path / "a") as one:
             one.add(BASE)
             theirs = [replace(BASE, uid="00000002", reviewer="ben", answer="flip")]
             assert one.merge(theirs, lambda _: True) == Merged(1, 0, 0)
@@ -239,7 +211,7 @@ class TestMerge:
             assert [made.reviewer for made in one.decisions("review")] == ["ann", "ben"]
 
     def test_what_is_about_other_rows_is_left_out(self, tmp_path):
-        with Store(tmp_path / "a") as one:
+        with DecisionLog(tmp_path / "a") as one:
             theirs = [replace(BASE, uid="00000002"), replace(BASE, uid="00000003", row_hash="x")]
             assert one.merge(theirs, lambda made: made.row_hash == "hash") == Merged(1, 0, 1)
             assert [made.uid for made in one.decisions("review")] == ["00000002"]
@@ -251,36 +223,36 @@ class TestReadOnly:
         """A log that can only be read; root may write anything, so it is asked otherwise."""
         folder = tmp_path / "kept"
         folder.mkdir()
-        with Store(folder / "review.sqlite") as store:
-            store.add(BASE)
+        with DecisionLog(folder / "review.sqlite") as log:
+            log.add(BASE)
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
-        monkeypatch.setattr(_store.os, "access", lambda *_: False)
+        monkeypatch.setattr(_decision_log.os, "access", lambda *_: False)
         yield folder / "review.sqlite"
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
     def test_it_is_read_from_a_copy(self, kept):
-        with Store(kept) as store:
-            assert store.decisions("review") == [BASE]
-            place = Path(store._copy.name)
+        with DecisionLog(kept) as log:
+            assert log.decisions("review") == [BASE]
+            place = Path(log._copy.name)
         assert not place.exists()
 
     def test_nobody_is_let_to_answer(self, kept):
         with (
-            Store(kept) as store,
+            DecisionLog(kept) as log,
             pytest.raises(OSError, match=r"cannot be written to. Copy the run"),
         ):
-            store.refuse_unwritable()
+            log.refuse_unwritable()
 
 
-def test_what_was_said_of_other_cells_is_no_conflict(store):
-    store.add(BASE)
-    store.add(replace(BASE, uid="00000002", reviewer="ben", row_hash="new", answer="flip"))
-    assert len(store.decisions("review")) == 2
+def test_what_was_said_of_other_cells_is_no_conflict(log):
+    log.add(BASE)
+    log.add(replace(BASE, uid="00000002", reviewer="ben", row_hash="new", answer="flip"))
+    assert len(log.decisions("review")) == 2
 
 
-def test_a_name_is_that_of_one_decision(store):
-    store.add(BASE)
+def test_a_name_is_that_of_one_decision(log):
+    log.add(BASE)
     with pytest.raises(ValueError, match="uid names another decision already"):
-        store.add(replace(BASE, row=4))
-    assert store.find(BASE.uid) == BASE
-    assert store.find("none") is None
+        log.add(replace(BASE, row=4))
+    assert log.find(BASE.uid) == BASE
+    assert log.find("none") is None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from rankprune.review._decisions import Decision, agreements, outcomes, standing
+from rankprune.run._decisions import Decision, agreements, outcomes, standing
 
 BASE = Decision("u0", 0, "h", "review", None, "ann", "keep", "yes", 0.4, 1.0, "", "2026-01-01")
 

@@ -6,29 +6,32 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import uid
 from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv, write_json_lines
 from rankprune import LabelCheck, check_table
 from rankprune.exceptions import TableError
 from rankprune.export import export_reviewed
-from rankprune.review import FILE, Store, open_desk, settled_labels
-from rankprune.table_model import open_checked, train_model, train_reviewed
-from rankprune.tables import open_table
+from rankprune.model import train_model, train_reviewed
+from rankprune.review import open_queue
+from rankprune.run._checked_table import open_checked
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._settled import settled_labels
+from rankprune.table import open_table
+from reviewed_run import uid
 
 QUICK = {"scorer": None, "noise_estimator": "confident-counts"}
 
 
 def judge(run, answers, reviewer="ann", **options):
     """Answer for rows by their position."""
-    with open_desk(run, "review", **options) as desk:
+    with open_queue(run, "review", **options) as queue:
         for row, answer in answers.items():
-            desk.decide(uid(), reviewer, row, answer, seconds=1.0, note=f"note {row}")
+            queue.decide(uid(), reviewer, row, answer, seconds=1.0, note=f"note {row}")
 
 
 def settled(run, table=None):
     check = LabelCheck.load(run)
-    with Store(run / FILE) as store, open_checked(check, table) as opened:
-        return settled_labels(check, store, opened)
+    with DecisionLog(run / LOG_FILE) as log, open_checked(check, table) as opened:
+        return settled_labels(check, log, opened)
 
 
 def checked(path, folder, **options):
@@ -88,7 +91,7 @@ class TestSettled:
         run = checked(path, tmp_path / "run")
         judge(run, {0: "flip"})
         path.write_text(path.read_text().replace(",yes\n", ",ja\n").replace(",no\n", ",nein\n"))
-        check_table(path, "label", positive="ja", **QUICK).save(run, force=True)
+        check_table(path, "label", pos_label="ja", **QUICK).save(run, force=True)
         assert settled(run).n_stale == 1
 
     def test_the_trail_tells_all_of_it(self, tmp_path):
@@ -223,7 +226,7 @@ class TestExport:
 
     def test_a_file_that_is_quoted_oddly_is_written_anew(self, tmp_path, monkeypatch):
         """Where the bytes would be read otherwise, the cells are kept and the bytes are not."""
-        from rankprune import export
+        from rankprune.export import _reviewed
 
         path, _, _ = noisy_csv(tmp_path, n=150)
         run = checked(path, tmp_path / "run")
@@ -232,7 +235,7 @@ class TestExport:
         def garbled(source, target, **_):
             target.write_text("row id,height,weight,color,label\nx,1,2,3,yes\n")
 
-        monkeypatch.setattr(export, "relabel_text", garbled)
+        monkeypatch.setattr(_reviewed, "relabel_text", garbled)
         assert self.export(run, tmp_path / "out.csv") == (150, 0)
         (_, before), (_, after) = self.given(path), self.given(tmp_path / "out.csv")
         assert [row[:4] for row in before] == [row[:4] for row in after]
@@ -275,8 +278,8 @@ class TestTrain:
 
     def test_it_is_what_the_classifier_gives_with_trusted(self, tmp_path):
         from rankprune import RankPruningClassifier
-        from rankprune._models import find_model
-        from rankprune.table_model import _read
+        from rankprune.learners._named_models import find_model
+        from rankprune.run._checked_table import read_checked_rows
 
         path, labels, _ = noisy_csv(tmp_path, n=300)
         run = checked(path, tmp_path / "run")
@@ -284,8 +287,7 @@ class TestTrain:
         judge(run, {0: "flip", 1: "keep"})
         found = settled(run)
         trained = train_reviewed(check, found.rows, found.is_positive)
-        with open_checked(check) as opened:
-            _, features = _read(check, opened, None)
+        features = read_checked_rows(check).features
         y, trusted = labels == 1, np.zeros(300, dtype=bool)
         y[0] = not y[0]
         trusted[:2] = True
@@ -308,7 +310,7 @@ class TestTrain:
             for i, (row, t) in enumerate(zip(rows, truth, strict=True))
         ]
         path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "who", "p", "sure"])
-        run = checked(path, tmp_path / "run", group="who", trusted="sure", drop=["p"])
+        run = checked(path, tmp_path / "run", groups="who", trusted="sure", drop=["p"])
         check = LabelCheck.load(run)
         judge(run, {20: "flip"})
         found = settled(run)
@@ -320,12 +322,12 @@ class TestTrain:
     @pytest.mark.parametrize(
         ("setting", "message"),
         [
-            ({"scorer": "Forest()"}, "used a scorer of your own, Forest"),
-            ({"noise_estimator": "<function f>"}, "used a noise_estimator of your own"),
-            ({"model": "os:getcwd"}, "a model of your own, 'os:getcwd'"),
+            ({"scorer": "Forest()"}, "used your own scorer, Forest"),
+            ({"noise_estimator": "<function f>"}, "used your own noise_estimator"),
+            ({"estimator": "os:getcwd"}, "your own estimator, 'os:getcwd'"),
         ],
     )
     def test_what_only_python_knows_is_not_guessed(self, check, setting, message):
-        named = replace(check, settings={**check.settings, **setting})
+        named = replace(check, settings=replace(check.settings, **setting))
         with pytest.raises(TableError, match=message):
             train_reviewed(named, np.asarray([0]), np.asarray([True]))

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from rankprune._files import (
+from rankprune.storage._atomic import (
     refuse_existing_file,
     refuse_same_file,
     refuse_unwritable,
@@ -25,7 +25,7 @@ def test_a_file_is_written_whole_with_the_usual_permissions(tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]
 
 
-def test_what_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path):
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"old")
 
     def fail():
@@ -45,7 +45,7 @@ def test_a_process_killed_at_any_moment_of_a_write_leaves_the_old_or_the_new_fil
         """
         import os, sys
         from pathlib import Path
-        from rankprune import _files
+        from rankprune.storage import _atomic
         moments = int(sys.argv[2])
         def counted(call):
             def wrapper(*args, **kwargs):
@@ -56,10 +56,10 @@ def test_a_process_killed_at_any_moment_of_a_write_leaves_the_old_or_the_new_fil
                 return call(*args, **kwargs)
             return wrapper
         for name in ("fsync", "close", "open"):
-            setattr(_files.os, name, counted(getattr(os, name)))
+            setattr(_atomic.os, name, counted(getattr(os, name)))
         for name in ("replace", "chmod", "write_bytes"):
             setattr(Path, name, counted(getattr(Path, name)))
-        _files.write_whole(Path(sys.argv[1]), b"new" * 1000)
+        _atomic.write_whole(Path(sys.argv[1]), b"new" * 1000)
         """
     )
     path = tmp_path / "a.txt"
@@ -86,25 +86,25 @@ def test_an_output_that_is_the_input_is_refused_also_through_links(tmp_path):
     refuse_same_file(source, None)
 
 
-def test_an_existing_file_is_replaced_only_when_asked_to(tmp_path):
+def test_an_existing_file_is_replaced_only_with_force(tmp_path):
     path = tmp_path / "a.csv"
     refuse_existing_file(path, force=False)
     path.write_text("x")
     refuse_existing_file(path, force=True)
-    with pytest.raises(FileExistsError, match=r"exists.*--force"):
+    with pytest.raises(FileExistsError, match=r"exists.*force=True"):
         refuse_existing_file(path, force=False)
 
 
-def test_a_place_that_cannot_be_written_to_is_refused_and_left_alone(tmp_path):
+def test_a_folder_that_cannot_be_written_to_is_refused_and_left_alone(tmp_path):
     refuse_unwritable(tmp_path / "a" / "b")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("x")
-    with pytest.raises(OSError, match=r"cannot be written to.*Choose another place"):
+    with pytest.raises(OSError, match=r"cannot be written to.*Choose another folder"):
         refuse_unwritable(tmp_path / "file" / "run")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_what_is_unfinished_can_be_removed_in_the_end(tmp_path):
+def test_unfinished_files_and_folders_are_removed(tmp_path):
     folder, file = tmp_path / "folder", tmp_path / "file"
     folder.mkdir()
     (folder / "inside").write_text("x")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankprune import NoiseRates, estimate_noise_rates, prune_labels, stream
-from rankprune.core import _state
+from rankprune.core.counting import _state
 
 
 def noisy_rows(n_rows, seed=0):
@@ -64,7 +64,7 @@ class TestSources:
         )
 
     def test_two_arrays_and_memory_maps(self, rows, expected, tmp_path, monkeypatch):
-        monkeypatch.setattr(stream, "_BATCH_ROWS", 999)
+        monkeypatch.setattr("rankprune.stream._sources._BATCH_ROWS", 999)
         assert_same(stream.prune_labels(rows, n_jobs=2), expected)
         maps = []
         for values, name in zip(rows, ("labels", "scores"), strict=True):

@@ -3,10 +3,10 @@ import pytest
 from scipy import sparse
 
 from noisy_table import write_csv
-from rankprune._column_plan import plan_columns
-from rankprune._features import fit_encoder
 from rankprune.exceptions import TableError
-from rankprune.tables import open_table
+from rankprune.table import open_table
+from rankprune.table._column_kinds import plan_columns
+from rankprune.table._features import fit_encoder
 
 pytest.importorskip("duckdb")
 
@@ -22,7 +22,7 @@ def planned(tmp_path, columns, **options):
     rows = [list(row) for row in zip(*columns.values(), labels, strict=True)]
     with open_table(write_csv(tmp_path / "t.csv", rows, names, delimiter=";")) as table:
         label = f"CAST(c{len(names) - 1} AS INTEGER)"
-        plan = plan_columns(table, label, apart=["y"], **options)
+        plan = plan_columns(table, label, special=["y"], **options)
         encoder, X = fit_encoder(table, plan)
         assert np.array_equal(_dense(X), _dense(encoder.transform(table)))
     return plan, encoder, _dense(X)
@@ -61,7 +61,7 @@ def test_decimal_commas_are_numbers(tmp_path):
     assert len(np.unique(X[:, 0])) == 4
 
 
-def test_commas_between_thousands_are_none_before_decimals(tmp_path):
+def test_commas_between_thousands_are_not_decimal_commas(tmp_path):
     plan, encoder, X = planned(tmp_path, {"a": spread(["193", "7,499", "1,234,567.5", "-1,000"])})
     assert (plan.thousands_comma, plan.decimal_comma) == (("a",), ())
     assert plan.notes == ("Column 'a' was read as numbers with thousands commas.",)
@@ -70,25 +70,25 @@ def test_commas_between_thousands_are_none_before_decimals(tmp_path):
     np.testing.assert_allclose(values, [193, 7499, 1234567.5, -1000], atol=1e-6)
 
 
-def test_two_values_are_never_taken_for_one(tmp_path):
+def test_a_column_of_two_values_is_not_constant(tmp_path):
     """The estimated number of distinct values is 1 for these two."""
     plan, _, _ = planned(tmp_path, {"site": spread(["v638", "v639", "v638"])})
     assert plan.categories == ("site",)
 
 
 @pytest.mark.parametrize("option", ["text", "keep"])
-def test_the_label_is_no_feature_whatever_was_asked(tmp_path, option):
-    with pytest.raises(TableError, match=rf"--{option} must name a feature; 'y' is the label"):
+def test_the_label_and_dropped_columns_cannot_be_features(tmp_path, option):
+    with pytest.raises(TableError, match=rf"{option} must name a feature; 'y' is the label"):
         planned(tmp_path, {"a": spread(["1", "2"])}, **{option: ["y"]})
-    with pytest.raises(TableError, match=r"'a' is the label, was dropped"):
+    with pytest.raises(TableError, match=r"'a' is the label, is dropped"):
         planned(tmp_path, {"a": spread(["1", "2"])}, drop=["a"], **{option: ["a"]})
 
 
-def test_copies_of_the_label_are_known_among_rows_without_one(tmp_path):
+def test_copies_of_the_label_are_found_although_some_labels_are_missing(tmp_path):
     rows = [["J", "1"], ["N", "0"], ["x", ""], ["J", "1"], ["N", "0"]] * 10
     with open_table(write_csv(tmp_path / "t.csv", rows, ["copy", "y"])) as table:
-        plan = plan_columns(table, "try_cast(trim(c1) AS INTEGER)", apart=["y"])
-    assert "'copy' was left out: it tells the label exactly" in plan.notes[0]
+        plan = plan_columns(table, "try_cast(trim(c1) AS INTEGER)", special=["y"])
+    assert "'copy' was left out: it determines the label exactly" in plan.notes[0]
 
 
 def test_codes_with_leading_zeros_are_categories(tmp_path):
@@ -99,7 +99,7 @@ def test_codes_with_leading_zeros_are_categories(tmp_path):
     np.testing.assert_array_equal(X.sum(axis=1), 1)
 
 
-def test_missing_cells_are_a_category_of_their_own_and_na_is_a_name(tmp_path):
+def test_missing_cells_are_a_category_and_na_is_another(tmp_path):
     _, encoder, _ = planned(tmp_path, {"c": spread(["NA", "", "red"])})
     assert encoder.categories[0].levels == ("", "NA", "red")
 
@@ -111,7 +111,7 @@ def test_a_category_of_two_values_is_one_feature(tmp_path):
     assert X[:, 0].tolist() == [float(c == "m") for c in spread(["m", "f", "m"])]
 
 
-def test_dates_become_days_month_weekday_and_hours_where_there_are_any(tmp_path):
+def test_dates_become_days_month_weekday_and_hours_if_given(tmp_path):
     days = spread(["2024-01-31", "2024-02-01", "", "1999-12-31"])
     hours = spread(["2024-01-31 13:00", "2024-02-01T05:30:00", "2020-05-05 00:00:00"])
     plan, encoder, X = planned(tmp_path, {"day": days, "when": hours})
@@ -126,14 +126,14 @@ def test_dates_become_days_month_weekday_and_hours_where_there_are_any(tmp_path)
     assert one_day == pytest.approx(1)
 
 
-def test_what_is_no_feature_is_left_out_and_said(tmp_path):
+def test_columns_that_are_not_features_are_left_out_with_a_note(tmp_path):
     columns = {
         "id": [str(i + 100) for i in range(N)],
         "code": [f"K-{i:03d}" for i in range(N)],
         "empty": [""] * N,
         "same": ["x"] * N,
         "copy": ["J" if y == "1" else "N" for y in LABEL],
-        "note": [f"row {i} has some words that nobody else wrote down" for i in range(N)],
+        "address": [f"{i} Long Winding Road, {i:05d} Upper Slaughter, England" for i in range(N)],
         "good": spread(["1", "2", "3"]),
     }
     plan, encoder, _ = planned(tmp_path, columns)
@@ -143,12 +143,15 @@ def test_what_is_no_feature_is_left_out_and_said(tmp_path):
     assert "'code' was left out: no value occurs twice" in said
     assert "'empty' was left out: every cell is empty" in said
     assert "'same' was left out: every row has the same value" in said
-    assert "'copy' was left out: it tells the label exactly" in said
-    assert "--keep copy" in said
-    assert "'note' was left out: it looks like free text. To use its words: --text note" in said
+    assert "'copy' was left out: it determines the label exactly" in said
+    assert "To use it anyway, pass keep='copy'." in said
+    assert (
+        "'address' was left out: its values are long and rarely repeat. To use their words, pass "
+        "text='address'." in said
+    )
 
 
-def test_what_is_to_be_kept_is_kept(tmp_path):
+def test_keep_uses_columns_that_would_be_left_out(tmp_path):
     columns = {
         "id": [str(i + 100) for i in range(N)],
         "copy": ["J" if y == "1" else "N" for y in LABEL],
@@ -157,12 +160,12 @@ def test_what_is_to_be_kept_is_kept(tmp_path):
     assert (plan.numbers, plan.categories, plan.notes) == (("id",), ("copy",), ())
 
 
-def test_numbers_that_are_all_different_are_no_identifier(tmp_path):
+def test_unique_numbers_are_not_an_identifier(tmp_path):
     plan, _, _ = planned(tmp_path, {"amount": [str(7 * i * i + 3) for i in range(N)]})
     assert plan.numbers == ("amount",)
 
 
-def test_of_many_values_the_most_frequent_are_used(tmp_path):
+def test_only_the_most_frequent_values_of_a_category_are_used(tmp_path):
     cells = [f"v{i // 2}" if i < 30 else f"w{i % 3}" for i in range(N)]
     plan, encoder, _ = planned(tmp_path, {"c": cells})
     assert encoder.categories[0].levels[:3] == ("w0", "w1", "w2")
@@ -173,14 +176,74 @@ def test_of_many_values_the_most_frequent_are_used(tmp_path):
     assert all(len(category.levels) <= 50 for category in encoder.categories)
 
 
-def test_texts_are_used_by_their_words(tmp_path):
+def test_words_of_texts_are_features(tmp_path):
     cells = [f"{'good' if y == '1' else 'poor'} thing number {i}" for i, y in enumerate(LABEL)]
     plan, encoder, X = planned(tmp_path, {"t": cells, "a": spread(["1", "2", "3"])}, text=["t"])
     assert plan.texts == ("t",)
     column = encoder.words["t"].vocabulary_["good"] + 1
     np.testing.assert_array_equal(X[:, column] > 0, np.asarray(LABEL) == "1")
-    with pytest.raises(TableError, match=r"--text must name a column with words; 't' has none"):
+    with pytest.raises(
+        TableError, match=r"text must name a column with words; 't' has no word\. Leave"
+    ):
         planned(tmp_path, {"t": ["."] * N}, text=["t"])
+
+
+def reviews(n_rows=N):
+    """Return texts that are all different, with a word that tells the label."""
+    subjects = ["the film", "this book", "our stay at the hotel", "the second season", "it"]
+    ends = ["and we laughed", "for the price", "from start to finish", "as far as I know"]
+    return [
+        f"{subjects[i % 5]} was {'poor' if i % 2 else 'good'} "
+        f"{ends[i % 4]}, {'very ' * (i // 20)}{'much' if i % 3 else 'so'}"
+        for i in range(n_rows)
+    ]
+
+
+def test_free_text_is_recognised_and_its_words_are_features(tmp_path):
+    plan, encoder, X = planned(tmp_path, {"review": reviews(), "a": spread(["1", "2", "3"])})
+    assert (plan.texts, plan.numbers) == (("review",), ("a",))
+    assert plan.notes == ("Column 'review' holds free text: its words are used as features.",)
+    column = encoder.words["review"].vocabulary_["poor"] + 1
+    np.testing.assert_array_equal(X[:, column] > 0, np.arange(N) % 2 == 1)
+
+
+@pytest.mark.parametrize(
+    ("option", "texts", "categories"),
+    [("drop", (), ()), ("keep", (), ("review",)), ("text", ("review",), ())],
+)
+def test_drop_keep_and_text_win_over_the_recognition_of_free_text(
+    tmp_path, option, texts, categories
+):
+    columns = {"review": reviews(), "a": spread(["1", "2", "3"])}
+    plan, _, _ = planned(tmp_path, columns, **{option: "review"})
+    assert (plan.texts, plan.categories, plan.notes) == (texts, categories, ())
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{i} main street apartment {i % 7}, springfield, il {62000 + i}" for i in range(N)],
+        [f"Dr. Ada Byron King Countess Of Lovelace {'I' * i}" for i in range(N)],
+        [f"https://example.org/a/long/path/to/the/page/number/{i}" for i in range(N)],
+        [f"{i}.5 {i}.25 0.{i} -{i}.0 {i}.125 17.{i}" for i in range(N)],
+        # No two cells share a word.
+        [
+            " ".join(f"{letter}{chr(97 + i // 26)}{chr(97 + i % 26)}" for letter in "abcdefgh")
+            for i in range(N)
+        ],
+    ],
+    ids=["addresses", "names", "links", "numbers", "no shared words"],
+)
+def test_long_values_that_are_not_sentences_are_left_out(tmp_path, cells):
+    plan, _, _ = planned(tmp_path, {"c": cells, "a": spread(["1", "2", "3"])})
+    assert plan.columns == ("a",)
+    assert "'c' was left out: its values are long and rarely repeat" in plan.notes[0]
+
+
+def test_sentences_that_repeat_are_categories(tmp_path):
+    cells = spread(["the customer never came back", "the customer came back in the same year"])
+    plan, _, _ = planned(tmp_path, {"c": [*cells[1:], "the customer came back years later"]})
+    assert (plan.texts, plan.categories) == ((), ("c",))
 
 
 def test_a_new_table_gets_the_same_features(tmp_path):
@@ -191,7 +254,7 @@ def test_a_new_table_gets_the_same_features(tmp_path):
     np.testing.assert_allclose(X, [[0, 0, 1, 0], [0, 0, 0, 0]], atol=1e-12)
     with (
         open_table(write_csv(tmp_path / "bad.csv", [["1"]], ["aa"])) as table,
-        pytest.raises(TableError, match=r"The model's feature must be a column of bad\.csv; 'a'"),
+        pytest.raises(TableError, match=r"bad\.csv has no column 'a'"),
     ):
         encoder.transform(table)
 
@@ -211,7 +274,7 @@ def test_columns_of_parquet_are_used_by_their_types(tmp_path):
     )
     frame.write_parquet(tmp_path / "t.parquet")
     with open_table(tmp_path / "t.parquet") as table:
-        plan = plan_columns(table, "CAST(c4 AS INTEGER)", apart=["y"])
+        plan = plan_columns(table, "CAST(c4 AS INTEGER)", special=["y"])
         _, X = fit_encoder(table, plan)
     assert (plan.numbers, plan.categories, plan.dates) == (("f",), ("b",), ("d",))
     assert plan.gaps == ("f",)
@@ -224,7 +287,7 @@ def test_many_categories_are_kept_sparse(tmp_path):
     names = [*columns, "y"]
     rows = [list(row) for row in zip(*columns.values(), LABEL, strict=True)]
     with open_table(write_csv(tmp_path / "t.csv", rows, names)) as table:
-        _, X = fit_encoder(table, plan_columns(table, "CAST(c40 AS INTEGER)", apart=["y"]))
+        _, X = fit_encoder(table, plan_columns(table, "CAST(c40 AS INTEGER)", special=["y"]))
     assert sparse.issparse(X)
     assert X.shape[1] > 1000
 
@@ -237,10 +300,10 @@ def test_equal_rows_have_equal_hashes(tmp_path):
     assert len({int(first), int(second), int(fourth)}) == 3
 
 
-def test_options_name_columns_that_exist(tmp_path):
+def test_drop_keep_and_text_must_name_columns_that_exist(tmp_path):
     with open_table(write_csv(tmp_path / "t.csv", [["1", "x"]], ["a", "b"])) as table:
         for option in ("drop", "keep", "text"):
-            with pytest.raises(TableError, match=rf"--{option} must be a column"):
+            with pytest.raises(TableError, match=rf"{option} must be a column"):
                 plan_columns(table, "1", **{option: ["zzz"]})
 
 
@@ -256,7 +319,7 @@ def test_options_name_columns_that_exist(tmp_path):
     ],
 )
 @pytest.mark.parametrize("time", ["", " 13:30"])
-def test_dates_may_be_written_in_many_ways(tmp_path, form, cells, time):
+def test_dates_are_read_in_many_formats(tmp_path, form, cells, time):
     plan, encoder, X = planned(tmp_path, {"day": [f"{cell}{time}" for cell in spread(cells)]})
     assert (plan.dates, plan.date_forms) == (("day",), {"day": form})
     assert plan.with_hours == (("day",) if time else ())
@@ -269,12 +332,12 @@ def test_dates_may_be_written_in_many_ways(tmp_path, form, cells, time):
         np.testing.assert_allclose(encoder.transform(table)[0], X[0])
 
 
-def test_a_few_odd_cells_do_not_make_categories_of_numbers(tmp_path):
+def test_numbers_stay_numbers_with_a_few_odd_cells(tmp_path):
     numbers = [str(7 * i) for i in range(1, N)]
     plan, _, X = planned(tmp_path, {"a": [*numbers, "about 7"]})
     assert (plan.numbers, plan.gaps) == (("a",), ("a",))
     assert plan.notes == (
-        "Column 'a' was read as numbers; 1 cell that is none, such as 'about 7', counts as "
+        "Column 'a' was read as numbers; 1 cell that is not a number, such as 'about 7', counts as "
         "missing.",
     )
     np.testing.assert_array_equal(X[:, 1], np.arange(N) == N - 1)
@@ -282,7 +345,7 @@ def test_a_few_odd_cells_do_not_make_categories_of_numbers(tmp_path):
     assert plan.categories == ("a",)
 
 
-def test_a_stray_zero_in_front_makes_no_codes_of_numbers(tmp_path):
+def test_numbers_stay_numbers_with_a_stray_leading_zero(tmp_path):
     numbers = [str(7 * (i % 100)) for i in range(200)]
     plan, _, _ = planned(tmp_path, {"a": [*numbers, "007"]})
     assert plan.numbers == ("a",)
@@ -290,7 +353,7 @@ def test_a_stray_zero_in_front_makes_no_codes_of_numbers(tmp_path):
     assert plan.categories == ("a",)
 
 
-def test_names_with_spaces_that_occur_once_are_identifiers(tmp_path):
+def test_unique_names_with_spaces_are_identifiers(tmp_path):
     names = [f"Ada {i} Lovelace" for i in range(N)]
     plan, _, _ = planned(tmp_path, {"name": names, "a": spread(["1", "2", "3"])})
     assert plan.columns == ("a",)

@@ -2,15 +2,11 @@ import numpy as np
 import pytest
 
 from noisy_table import write_csv
-from rankprune._table_rows import (
-    read_embeddings,
-    read_flags,
-    read_labels,
-    read_probabilities,
-    read_texts,
-)
 from rankprune.exceptions import TableError
-from rankprune.tables import open_table
+from rankprune.table import open_table
+from rankprune.table._embeddings import read_embeddings
+from rankprune.table._labels import read_labels
+from rankprune.table._special_columns import read_flags, read_probabilities, read_texts
 
 pytest.importorskip("duckdb")
 
@@ -21,7 +17,9 @@ def opened(tmp_path, cells, name="y"):
 
 def labels_of(tmp_path, cells, positive=None, drop_unlabeled=False, negative=None):
     with opened(tmp_path, cells) as table:
-        return read_labels(table, "y", positive, drop_unlabeled, negative=negative)
+        return read_labels(
+            table, "y", pos_label=positive, neg_label=negative, drop_unlabeled=drop_unlabeled
+        )
 
 
 @pytest.mark.parametrize(
@@ -35,18 +33,18 @@ def labels_of(tmp_path, cells, positive=None, drop_unlabeled=False, negative=Non
         (("POSITIVE", "negative"), "POSITIVE"),
     ],
 )
-def test_the_positive_label_by_common_use(tmp_path, values, positive):
+def test_the_positive_label_follows_convention(tmp_path, values, positive):
     found = labels_of(tmp_path, values * 3)
     assert (found.positive, found.notes) == (positive, ())
     assert found.is_positive.tolist() == [value == positive for value in values * 3]
 
 
-def test_a_positive_label_that_is_not_obvious_is_said(tmp_path):
+def test_a_positive_label_that_is_not_obvious_gets_a_note(tmp_path):
     found = labels_of(tmp_path, ["cat", "dog", "cat"])
     assert (found.positive, found.negative) == ("dog", "cat")
     assert found.notes == (
-        "'dog' is taken for the positive label, as the larger of the two. For the other: "
-        "--positive 'cat'",
+        "'dog' is used as the positive label (last in sorted order). To use the other, pass "
+        "pos_label='cat'.",
     )
     found = labels_of(tmp_path, ["cat", "dog", "cat"], positive="cat")
     assert (found.positive, found.notes) == ("cat", ())
@@ -63,17 +61,17 @@ def test_a_positive_label_that_is_not_obvious_is_said(tmp_path):
         (["a", "a"], r"two values; 'y' has one: 'a' \(2 rows\)"),
         (["", " "], r"two values; 'y' is empty in every row"),
         ([str(i) for i in range(30)], r"'y' has 20 or more:.*and more"),
-        (["a", "b", ""], r"1 of 3 rows have no 'y'.*--drop-unlabeled"),
+        (["a", "b", ""], r"1 of 3 rows have no 'y'.*drop_unlabeled=True"),
         (["a", "b", "NA"], r"1 of 3 rows have no 'y'"),
         (["a", "NA", "a"], r"two values; 'y' has one: 'a' \(2 rows\)"),
     ],
 )
-def test_labels_that_cannot_be_learned_from(tmp_path, cells, message):
+def test_labels_without_exactly_two_values_are_refused(tmp_path, cells, message):
     with pytest.raises(TableError, match=message):
         labels_of(tmp_path, cells)
 
 
-def test_rows_without_a_label_are_left_out_when_asked_to(tmp_path):
+def test_rows_without_a_label_are_left_out_with_drop_unlabeled(tmp_path):
     found = labels_of(tmp_path, ["", "1", "0", "NA", "1"], drop_unlabeled=True)
     assert found.rows.tolist() == [1, 2, 4]
     assert found.is_positive.tolist() == [True, False, True]
@@ -89,24 +87,24 @@ def test_a_value_that_looks_missing_can_be_named_as_a_label(tmp_path):
     ("values", "asked", "positive"),
     [(("true", "false"), "True", "true"), (("0.0", "1.0"), "1", "1.0"), (("1", "2"), "2.0", "2")],
 )
-def test_the_positive_label_is_known_by_its_value(tmp_path, values, asked, positive):
+def test_the_positive_label_may_be_spelled_differently(tmp_path, values, asked, positive):
     assert labels_of(tmp_path, values * 2, positive=asked).positive == positive
 
 
-def test_a_missing_number_is_no_label(tmp_path):
+def test_nan_is_a_missing_label(tmp_path):
     pl = pytest.importorskip("polars")
     pl.DataFrame({"y": [1.0, float("nan"), 0.0, 1.0]}).write_parquet(tmp_path / "t.parquet")
     with open_table(tmp_path / "t.parquet") as table:
-        found = read_labels(table, "y", None, drop_unlabeled=True)
+        found = read_labels(table, "y", drop_unlabeled=True)
     assert (found.rows.tolist(), found.positive) == ([0, 2, 3], "1.0")
 
 
-def test_a_positive_label_that_does_not_occur(tmp_path):
-    with pytest.raises(TableError, match=r"--positive must be a value of 'y', that is 'a' or 'b'"):
+def test_a_positive_label_that_does_not_occur_is_refused(tmp_path):
+    with pytest.raises(TableError, match=r"pos_label must be a value of 'y', 'a' or 'b'; got 'c'"):
         labels_of(tmp_path, ["a", "b"], positive="c")
 
 
-def test_labels_with_quotes_are_no_sql(tmp_path):
+def test_labels_with_quotes_are_not_read_as_sql(tmp_path):
     found = labels_of(tmp_path, ["it's", '"; --', "it's"])
     assert (found.positive, found.is_positive.tolist()) == ("it's", [True, False, True])
 
@@ -126,12 +124,12 @@ def test_probabilities_are_checked(tmp_path):
 def test_flags_and_texts_are_checked(tmp_path):
     rows = np.asarray([0, 2, 3])
     with opened(tmp_path, ["1", "zzz", "false", ""]) as table:
-        assert read_flags(table, "y", "--trusted", rows).tolist() == [True, False, False]
-        with pytest.raises(TableError, match=r"--trusted must say yes or no.*row 2.*'zzz'"):
-            read_flags(table, "y", "--trusted", np.arange(4))
-        assert read_texts(table, "y", "--id", np.arange(3)).tolist() == ["1", "zzz", "false"]
-        with pytest.raises(TableError, match=r"--group must be filled in.*row 4 has no 'y'"):
-            read_texts(table, "y", "--group", np.arange(4))
+        assert read_flags(table, "y", "trusted", rows).tolist() == [True, False, False]
+        with pytest.raises(TableError, match=r"trusted must say yes or no.*row 2.*'zzz'"):
+            read_flags(table, "y", "trusted", np.arange(4))
+        assert read_texts(table, "y", "id", np.arange(3)).tolist() == ["1", "zzz", "false"]
+        with pytest.raises(TableError, match=r"groups must be filled in.*row 4 has no 'y'"):
+            read_texts(table, "y", "groups", np.arange(4))
 
 
 def test_embeddings_are_checked(tmp_path):
@@ -150,14 +148,16 @@ def test_embeddings_are_checked(tmp_path):
 def test_a_negative_label_that_looks_missing_can_be_named(tmp_path):
     cells = ["fraud", "none", "fraud", "none", "none"]
     with pytest.raises(
-        TableError, match=r"'none' \(3 rows\) was taken for no label.*--negative none"
+        TableError, match=r"'none' \(3 rows\) was read as a missing label.*pass neg_label='none'"
     ):
         labels_of(tmp_path, cells)
     found = labels_of(tmp_path, cells, negative="none")
     assert (found.positive, found.negative, found.notes) == ("fraud", "none", ())
-    with pytest.raises(TableError, match=r"--negative must be another value than --positive"):
+    with pytest.raises(
+        TableError, match=r"pos_label and neg_label must differ, got 'none' for both"
+    ):
         labels_of(tmp_path, cells, positive="none", negative="none")
-    with pytest.raises(TableError, match=r"--negative must be a value of 'y'.*got 'zz'"):
+    with pytest.raises(TableError, match=r"neg_label must be a value of 'y'.*got 'zz'"):
         labels_of(tmp_path, ["a", "b"], negative="zz")
 
 
@@ -165,5 +165,5 @@ def test_labels_that_are_the_same_number_are_told_apart_by_their_text(tmp_path):
     for positive in ("1", "01"):
         found = labels_of(tmp_path, ["1", "01", "1"], positive=positive)
         assert found.is_positive.tolist() == [cell == positive for cell in ("1", "01", "1")]
-    with pytest.raises(TableError, match=r"--positive must be a value"):
+    with pytest.raises(TableError, match=r"pos_label must be a value"):
         labels_of(tmp_path, ["1", "01"], positive="1.0")

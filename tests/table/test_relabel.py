@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankprune._relabel import relabel_json, relabel_text
+from rankprune.table._relabel import relabel_json, relabel_text
 
 
 def relabel(tmp_path, content, labels, *, column=1, n_columns=2, delimiter=",", encoding=None):
@@ -51,7 +51,7 @@ def test_labels_that_need_quotes_get_them(tmp_path):
     assert found == b'a,y\n1,"a,b"\n2,"say ""x"""\n'
 
 
-def test_any_column_and_delimiter(tmp_path):
+def test_any_column_can_be_relabeled_with_any_delimiter(tmp_path):
     found = relabel(tmp_path, b"y;a;b\nno;1;2\n", {0: "yes"}, column=0, n_columns=3, delimiter=";")
     assert found == b"y;a;b\nyes;1;2\n"
     found = relabel(tmp_path, b"y\nno\n", {0: "yes"}, column=0, n_columns=1)
@@ -59,14 +59,14 @@ def test_any_column_and_delimiter(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252"])
-def test_other_encodings_stay(tmp_path, encoding):
+def test_the_encoding_is_kept(tmp_path, encoding):
     text = "a,y\nä,no\nö,no\n"
     found = relabel(tmp_path, text.encode(encoding), {1: "yes"}, encoding=encoding)
     assert found == "a,y\nä,no\nö,yes\n".encode(encoding)
 
 
 @pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
-def test_utf_16_is_known_by_its_mark(tmp_path, mark):
+def test_utf_16_is_recognised_by_its_mark(tmp_path, mark):
     content = "\ufeffa,y\nä,no\n".encode(mark)
     assert relabel(tmp_path, content, {0: "ja"}) == "\ufeffa,y\nä,ja\n".encode(mark)
     assert relabel(tmp_path, content, {0: "ja"}, encoding="utf-16") == (
@@ -74,7 +74,7 @@ def test_utf_16_is_known_by_its_mark(tmp_path, mark):
     )
 
 
-def test_packed_files_are_read(tmp_path):
+def test_compressed_files_are_read(tmp_path):
     found = relabel(tmp_path, gzip.compress(b"a,y\n1,no\n"), {0: "yes"})
     assert found == b"a,y\n1,yes\n"
 
@@ -84,7 +84,7 @@ def test_a_quote_that_is_never_closed_loses_nothing(tmp_path):
     assert relabel(tmp_path, content, {}) == content
 
 
-def test_json_lines_change_in_their_lines_alone(tmp_path):
+def test_only_the_lines_of_new_labels_change_in_json(tmp_path):
     source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(
         b'{"a": 1.10,  "y": "no"}\r\n\n{"y": 0, "a": "\xc3\xa4"}\n{"y": true}\n{"y": false}'

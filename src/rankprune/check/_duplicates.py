@@ -1,4 +1,4 @@
-"""Rows that repeat each other: known by heart by a model that saw the copy, or contradicting it."""
+"""Rows with an exact copy: a model may have memorised the copy, or the labels contradict."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankprune._label_check import Duplicates
-from rankprune.probabilities import Split
+from rankprune.learners._probabilities import Split
+from rankprune.run._findings import Duplicates
 
 Hashes = NDArray[np.uint64]
 
@@ -19,7 +19,7 @@ Hashes = NDArray[np.uint64]
 def count_duplicates(
     hashes: Hashes, is_positive: NDArray[np.bool_], splits: Sequence[Split]
 ) -> Duplicates:
-    """Return how many rows repeat another, and for how many of them that matters."""
+    """Return how many rows have an exact copy, in another fold or with the other label."""
     _, group = np.unique(hashes, return_inverse=True)
     size = np.bincount(group)
     repeated = size[group] > 1
@@ -52,7 +52,7 @@ def hash_rows(X: Any) -> Hashes:
     if isinstance(rows, list) or rows.dtype.kind not in "biuf" or rows.ndim == 1:
         return _hashed(str(row) for row in (rows if isinstance(rows, list) else rows.tolist()))
     flat = rows.reshape(len(rows), -1)
-    # Minus zero is zero; whole numbers may be too large to be exact as others.
+    # Minus zero equals zero; large integers would lose digits as floats.
     numbers = flat.astype(np.int64) if rows.dtype.kind in "biu" else flat.astype(np.float64) + 0.0
     generator = np.random.default_rng(0)
     total = np.zeros(len(numbers), dtype=np.uint64)

@@ -1,73 +1,164 @@
-"""What a check concludes from few rows: scores in bins, weighted by the rows in them."""
+"""Evidence from rows in memory: scored in folds, or by the probabilities that came with them."""
 
 from __future__ import annotations
 
-import logging
-import platform
 import warnings
-from contextlib import suppress
-from importlib import metadata
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+import numpy as np
+from numpy.typing import NDArray
 
-from rankprune.core import NoiseRateIntervals, NoiseRates
+from rankprune.check._assemble import N_BINS, Evidence, warn_once
+from rankprune.check._before_after import judge_on_trusted
+from rankprune.check._duplicates import Hashes, count_duplicates
+from rankprune.classifier import Examined, RankPruningClassifier
+from rankprune.core._answer import acts
 from rankprune.core._inputs import Inputs
-from rankprune.core._intervals import row_intervals
-from rankprune.diagnostics import calibration, separability_curve
-from rankprune.exceptions import RankPruneWarning, warn_caller
-
-_log = logging.getLogger("rankprune")
-
-_N_RESAMPLES = 200
-# Of the histogram that the report draws.
-N_BINS = 50
-_PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
+from rankprune.core._intervals import coarser
+from rankprune.core._pruning import cutoffs_of_mask, order_pruned
+from rankprune.core._verdict import judge
+from rankprune.core.estimators._confident_counts import confident_counts
+from rankprune.run._findings import Confident, Histogram
+from rankprune.run._scores import Scores, Tally
 
 
-def intervals_of(
-    few: Inputs, estimated: NoiseRates, noise_estimator: Any, random_state: Any
-) -> NoiseRateIntervals:
-    """Return intervals around the estimate, by drawing rows again."""
-    _log.debug("drawing rows again for the intervals")
-    # Threads on matrices of four numbers take a hundred times as long as the sums.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return row_intervals(
-            few,
-            noise_estimator,
-            estimated,
-            level=0.95,
-            n_resamples=_N_RESAMPLES,
-            random_state=random_state,
+@dataclass(frozen=True)
+class RowData:
+    """The rows of a check.
+
+    Attributes
+    ----------
+    X : array-like or None
+        None where probabilities are given.
+    is_positive : ndarray of bool
+    rows : ndarray of int
+        Positions in the table.
+    groups, probabilities, trusted : ndarray or None
+    hashes : ndarray or None
+        Equal for rows that are equal in every feature.
+    ids, index : ndarray or None
+        What the rows are called.
+    """
+
+    X: Any
+    is_positive: NDArray[np.bool_]
+    rows: NDArray[np.intp]
+    groups: Any = None
+    probabilities: Any = None
+    trusted: Any = None
+    hashes: Hashes | None = None
+    ids: NDArray[np.object_] | None = None
+    index: NDArray[np.object_] | None = None
+
+
+def make_classifier(
+    estimator: Any,
+    scorer: Any,
+    noise_estimator: Any,
+    rounds: int,
+    cv: Any,
+    n_jobs: int | None,
+    random_state: int,
+) -> RankPruningClassifier:
+    """Return the classifier that scores and prunes the rows of a check."""
+    return RankPruningClassifier(
+        estimator,
+        scorer=scorer,
+        noise_estimator=noise_estimator,
+        rounds=rounds,
+        cv=cv,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+
+
+def gather(data: RowData, classifier: RankPruningClassifier) -> Evidence:
+    """Return what a classifier finds about the labels of rows, before it is fitted to them."""
+    is_given = data.probabilities is not None
+    X = np.zeros((len(data.is_positive), 0)) if data.X is None else data.X
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = classifier.examine(
+            X,
+            data.is_positive,
+            groups=data.groups,
+            probabilities=data.probabilities,
+            trusted=data.trusted,
         )
+        status, scored = found.rows.status, found.scored
+        inputs = status.inputs(scored.scores)
+        few = coarser(inputs)
+        verdict = scored.verdict
+        if verdict is None:
+            verdict = judge(
+                few, [few.probabilities], classifier.noise_estimator, estimated=scored.estimated
+            )
+        if not acts(verdict):
+            found = _without_suspects(found)
+        before_after = judge_on_trusted(found) if data.trusted is not None else None
+        confident = confident_counts(
+            inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=None
+        )
+    ranked_inputs = status.inputs(found.ranking)
+    mask = found.mask[status.doubted]
+    cutoffs = cutoffs_of_mask(ranked_inputs.is_positive, ranked_inputs.probabilities, mask)
+    scores = _scores(data, found, ranked_inputs, mask, cutoffs)
+    splits = scored.folds.splits
+    return Evidence(
+        few=few,
+        verdict=verdict,
+        estimated=scored.estimated,
+        scores=scores,
+        tally=Tally.of(scores),
+        cutoffs=cutoffs,
+        # Of the ranking that the cut-offs belong to.
+        histogram=_histogram(ranked_inputs),
+        confident=Confident.of(confident),
+        out_of_fold=not is_given,
+        n_groups=None if data.groups is None else len(set(np.asarray(data.groups).tolist())),
+        warnings=warn_once(caught),
+        duplicates=(
+            None if data.hashes is None else count_duplicates(data.hashes, data.is_positive, splits)
+        ),
+        before_after=before_after,
+    )
 
 
-def curves_of(few: Inputs) -> dict[str, Any]:
-    """Return the curves that a check keeps, by their names in it."""
-    rows, weight = (few.is_positive, few.probabilities), few.sample_weight
-    return {
-        "separability": separability_curve(*rows, sample_weight=weight),
-        "calibration": calibration(*rows, sample_weight=weight),
-    }
+def _without_suspects(found: Examined) -> Examined:
+    """Return what was found with every row kept and no correction."""
+    return replace(found, mask=np.zeros(len(found.mask), dtype=bool), weights=None)
 
 
-def said_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Return what was warned of, after saying it again to the caller, each once."""
-    said = {
-        str(warning.message): warning.category
-        for warning in caught
-        if issubclass(warning.category, RankPruneWarning | ConvergenceWarning)
-    }
-    for message, category in said.items():
-        warn_caller(message, category)
-    return tuple(said)
+def _scores(
+    data: RowData,
+    found: Examined,
+    inputs: Inputs,
+    mask: NDArray[np.bool_],
+    cutoffs: tuple[float | None, float | None],
+) -> Scores:
+    """Return the rows with their ranks and weights."""
+    ranked = order_pruned(inputs.is_positive, inputs.probabilities, mask, cutoffs).rows
+    n_rows = len(found.mask)
+    rank = np.zeros(n_rows, dtype=np.int64)
+    rank[np.flatnonzero(found.rows.status.doubted)[ranked]] = np.arange(1, len(ranked) + 1)
+    weight = np.ones(n_rows) if found.weights is None else found.weights.copy()
+    weight[found.mask] = 0.0
+    return Scores(
+        data.rows,
+        data.is_positive.copy(),
+        np.asarray(found.ranking, dtype=np.float64),
+        found.mask,
+        rank,
+        weight,
+        data.ids,
+        data.index,
+    )
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that a result depends on."""
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found
+def _histogram(inputs: Inputs) -> Histogram:
+    positive, negative = (
+        np.histogram(inputs.probabilities[rows], N_BINS, (0, 1))[0].astype(np.float64)
+        for rows in (inputs.is_positive, ~inputs.is_positive)
+    )
+    return Histogram(positive, negative)

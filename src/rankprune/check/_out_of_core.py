@@ -1,6 +1,6 @@
-"""The check of a table whose rows come with probabilities, too many to be held in memory.
+"""Evidence from a table whose rows come with probabilities, too many to be held in memory.
 
-Labels and probabilities are copied to a file once, gone over in batches, and marked where they lie.
+Labels and probabilities are copied to a file once, read in batches, and marked there.
 """
 
 from __future__ import annotations
@@ -9,114 +9,89 @@ import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankprune import stream
-from rankprune._answer import N_BINS, curves_of, intervals_of, said_once, versions
-from rankprune._column_plan import number_sql
-from rankprune._label_check import SCORES, Confident, Histogram, LabelCheck, Source, SuspectRow
-from rankprune._run_scores import SavedScores, Tally, copy_scores_sql
-from rankprune._sql import sql_text
-from rankprune._table_findings import MAX_CELL, MAX_COLUMNS, MAX_SHOWN
-from rankprune._table_rows import (
-    LabelNames,
-    find_labels,
+from rankprune.check._assemble import N_BINS, Evidence, warn_once
+from rankprune.check._shown_rows import MAX_SHOWN, with_cells
+from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates
+from rankprune.core._answer import acts
+from rankprune.core._inputs import Inputs
+from rankprune.core._intervals import coarser
+from rankprune.core._verdict import judge
+from rankprune.core._weights import class_weights
+from rankprune.core.counting._histogram import ScoreHistogram
+from rankprune.core.estimators._registry import estimate_unknown_rates
+from rankprune.run._directory import SCORES
+from rankprune.run._findings import Confident, Histogram, SuspectRow
+from rankprune.run._scores import SavedScores, Tally, copy_scores_sql
+from rankprune.run._settings import CheckSettings
+from rankprune.storage._sql import sql_text
+from rankprune.stream import estimate_noise_rates, read_scores
+from rankprune.stream._passes import find_cutoffs
+from rankprune.table import Table
+from rankprune.table._column_sql import number_sql
+from rankprune.table._labels import LabelNames, find_labels
+from rankprune.table._special_columns import (
     named_columns,
     refuse_improbable_row,
     refuse_unnamed_row,
 )
-from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates
-from rankprune.core._histogram import ScoreHistogram
-from rankprune.core._inputs import Inputs
-from rankprune.core._intervals import coarser
-from rankprune.core._registry import estimate_unknown_rates
-from rankprune.core._verdict import judge
-from rankprune.exceptions import TableError
-from rankprune.tables import Table, write_errors
+from rankprune.table._write import write_errors
 
 _EXACT = "confident-counts"
 
 
-def refuse_unused(settings: dict[str, Any]) -> list[str]:
-    """Return a note on options that have no effect where probabilities are given."""
-    if settings["rounds"] > 1:
-        raise TableError(
-            f"--rounds must be 1 with --probabilities, got {settings['rounds']}: later rounds fit "
-            "models. Leave one of the two out."
-        )
-    unused = [f"--{name}" for name in ("drop", "keep", "text", "embeddings") if settings[name]]
-    return [f"Nothing was fitted, so {', '.join(unused)} had no effect."] if unused else []
-
-
-def check_scored(
+def gather_out_of_core(
     table: Table,
-    settings: dict[str, Any],
-    source: Source,
+    settings: CheckSettings,
     noise_estimator: str | Callable[..., NoiseRates],
-    random_state: Any,
-) -> LabelCheck:
-    """Return the check of a table with probabilities; its scores stay in a file.
+    columns: Sequence[str],
+) -> tuple[Evidence, LabelNames, tuple[SuspectRow, ...]]:
+    """Return the evidence of a table with probabilities, its labels, and suspects with cells.
 
     Rates of the paper's estimator and all cut-offs are exact; other estimators, the intervals and
     the verdict see scores to within one part in 4,096.
     """
     labels = find_labels(
         table,
-        settings["label"],
-        settings["positive"],
-        settings["drop_unlabeled"],
-        negative=settings["negative"],
+        str(settings.label),
+        pos_label=settings.pos_label,
+        neg_label=settings.neg_label,
+        drop_unlabeled=settings.drop_unlabeled,
     )
-    asked = {"positive": labels.positive, "negative": labels.negative, "embeddings_sha256": None}
-    named = named_columns(table, settings)
-    notes = (*labels.notes, *refuse_unused(settings))
+    special = named_columns(table, **settings.columns())
     with tempfile.TemporaryDirectory(prefix="rankprune-") as working:
-        rows = _Spooled(table, labels, named, Path(working) / "rows.parquet")
+        rows = _Spooled(table, labels, special, Path(working) / "rows.parquet")
         bins = rows.bins()
         few = coarser(bins)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             estimated = rows.rates(noise_estimator, bins)
-            verdict = judge(few, [few.probabilities], noise_estimator)
-        is_clean = verdict.level == "clean"
-        rates = estimated.with_known(positive=0.0, negative=0.0) if is_clean else estimated
-        cutoffs = rows.cutoffs(rates)
+            verdict = judge(few, [few.probabilities], noise_estimator, estimated=estimated)
+            cutoffs = rows.cutoffs(estimated) if acts(verdict) else Cutoffs(None, None)
         folder = _Folder()
         scores = folder.path / SCORES
-        rows.write_scores(scores, cutoffs, rates)
-        hidden = {settings["label"], *settings["redact"]}
-        shown = [name for name in table.names if name not in hidden][:MAX_COLUMNS]
-        return LabelCheck(
-            positive=labels.positive,
-            negative=labels.negative,
+        rows.write_scores(scores, cutoffs, class_weights(estimated) if acts(verdict) else (1, 1))
+        evidence = Evidence(
+            few=few,
             verdict=verdict,
-            noise_rates=rates,
-            estimated_rates=estimated,
-            intervals=intervals_of(few, estimated, noise_estimator, random_state),
-            **curves_of(few),
+            estimated=estimated,
+            scores=SavedScores(scores, "id" in special, folder),
+            tally=rows.tally(scores),
+            cutoffs=cutoffs.values,
             histogram=rows.histogram(),
             confident=Confident.of(rows.rates_by_counts()),
-            positive_cutoff=cutoffs.values[0],
-            negative_cutoff=cutoffs.values[1],
             out_of_fold=False,
             n_groups=rows.n_groups(),
-            duplicates=None,
-            subgroups=(),
-            suspects=rows.suspects(scores, shown, "id" in named and named["id"] not in hidden),
-            columns=tuple(shown),
-            before_after=None,
-            notes=notes,
-            warnings=said_once(caught),
-            source=source,
-            settings={**settings, **asked},
-            versions=versions(),
-            tally=rows.tally(scores),
-            scores=SavedScores(scores, "id" in named, folder),
+            warnings=warn_once(caught),
         )
+        with_ids = "id" in special and not settings.hides(settings.id)
+        suspects = rows.suspects(scores, columns, with_ids)
+    return evidence, labels, suspects
 
 
 class _Spooled:
@@ -130,22 +105,22 @@ class _Spooled:
             "s": f"CAST({labels.sql} AS TINYINT)",
             "g": number_sql(f"c{position}", table.types[position]),
         }
-        for option in ("id", "group"):
+        for option in ("id", "groups"):
             if option in named:
                 columns[option] = f"CAST(c{table.position(named[option])} AS VARCHAR)"
         with write_errors(path):
             table.spool(path, columns, "s IS NOT NULL")
-        self._batches = stream.read_scores(path, "s", "g")
+        self._batches = read_scores(path, "s", "g")
         self._refuse_bad_rows()
 
     def _refuse_bad_rows(self) -> None:
         row = self._first("g IS NULL OR NOT (g >= 0 AND g <= 1)")
         if row is not None:
             refuse_improbable_row(self._table, self._named["probabilities"], row)
-        for option in ("id", "group"):
+        for option in ("id", "groups"):
             row = self._first(f'"{option}" IS NULL') if option in self._named else None
             if row is not None:
-                refuse_unnamed_row(self._named[option], f"--{option}", row)
+                refuse_unnamed_row(self._named[option], option, row)
 
     def _first(self, where: str) -> int | None:
         """Return the position of the first row of which something is true."""
@@ -165,20 +140,20 @@ class _Spooled:
     def rates(self, method: str | Callable[..., NoiseRates], bins: Inputs) -> NoiseRates:
         """Return the estimated rates."""
         if method == _EXACT:
-            return stream.estimate_noise_rates(self._batches)
+            return estimate_noise_rates(self._batches)
         return estimate_unknown_rates(bins, method)
 
     def rates_by_counts(self) -> NoiseRates:
         """Return the paper's thresholds and counts, whatever the estimator."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said of the estimate already, where it matters
-            return stream.estimate_noise_rates(self._batches)
+            return estimate_noise_rates(self._batches)
 
     def cutoffs(self, rates: NoiseRates) -> Cutoffs:
         """Return where suspects begin."""
-        return stream.find_cutoffs(self._batches, ConfidentState(noise_rates=rates))
+        return find_cutoffs(self._batches, ConfidentState(noise_rates=rates))
 
-    def write_scores(self, path: Path, cutoffs: Cutoffs, rates: NoiseRates) -> None:
+    def write_scores(self, path: Path, cutoffs: Cutoffs, weights: tuple[float, float]) -> None:
         """Write what a run directory keeps of every row."""
         is_suspect = " OR ".join(
             f"(s = {label} AND {self._beyond(label, cutoff)})"
@@ -186,9 +161,6 @@ class _Spooled:
             if cutoff is not None
         )
         positive, negative = (_number(value or 0.0) for value in cutoffs.values)
-        weights = (1.0, 1.0)
-        if rates.reliable:
-            weights = (1 / (1 - rates.positive_noise_rate), 1 / (1 - rates.negative_noise_rate))
         name = ", id" if "id" in self._named else ""
         scored = (
             f"SELECT row, s = 1 AS is_positive, g AS probability, ({is_suspect or 'false'}) AS "
@@ -244,9 +216,9 @@ class _Spooled:
 
     def n_groups(self) -> int | None:
         """Return the number of groups, where they were named."""
-        if "group" not in self._named:
+        if "groups" not in self._named:
             return None
-        return int(self._value(f'SELECT count(DISTINCT "group") FROM {self._sql}'))
+        return int(self._value(f'SELECT count(DISTINCT "groups") FROM {self._sql}'))
 
     def tally(self, scores: Path) -> Tally:
         """Return the rows with each label, and the suspects among them."""
@@ -262,24 +234,23 @@ class _Spooled:
         found = self._table.run(f"SELECT {counts} FROM read_parquet({sql_text(scores)})")
         return Tally(*(int(count) for count in found.fetchall()[0]))
 
-    def suspects(self, scores: Path, shown: list[str], with_ids: bool) -> tuple[SuspectRow, ...]:
-        """Return the most suspicious rows as people are to see them."""
+    def suspects(
+        self, scores: Path, columns: Sequence[str], with_ids: bool
+    ) -> tuple[SuspectRow, ...]:
+        """Return the most suspicious rows with some of their cells."""
         found = self._table.run(
-            f"SELECT row, id, label, probability, reason FROM read_parquet({sql_text(scores)}) "
-            f"WHERE rank <= {MAX_SHOWN} ORDER BY rank"
+            "SELECT rank, row, id, label, probability, reason FROM "
+            f"read_parquet({sql_text(scores)}) WHERE rank <= {MAX_SHOWN} ORDER BY rank"
         ).fetchall()
-        rows = np.asarray([row - 1 for row, *_ in found], dtype=np.intp)
-        cells = self._table.cells(rows, [self._table.position(name) for name in shown])
-        return tuple(
-            SuspectRow(
-                row=int(row),
-                id=name if with_ids else None,
-                label=label,
-                probability=probability,
-                reason=reason,
-                cells=tuple(None if text is None else text[: MAX_CELL + 1] for text in texts),
-            )
-            for (row, name, label, probability, reason), texts in zip(found, cells, strict=True)
+        positions = [self._table.position(name) for name in columns]
+        return with_cells(
+            [
+                SuspectRow(
+                    int(rank), int(row) - 1, None, name if with_ids else None, label, score, reason
+                )
+                for rank, row, name, label, score, reason in found
+            ],
+            lambda top: self._table.cells(top, positions),
         )
 
 

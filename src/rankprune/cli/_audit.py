@@ -1,74 +1,20 @@
-"""The commands by which people judge rows: a review of the suspects, and a blind audit."""
+"""``rankprune audit``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import click
 
-from rankprune._cli_show import progress, say
-from rankprune._cli_tables import FILE, RUN, SHARE, add_options, look_here, shown, table_of_run
-
-_served = add_options(
-    click.option(
-        "--reviewer",
-        "reviewers",
-        multiple=True,
-        metavar="NAME",
-        help="Who judges; may be repeated, and each gets a link. You by default.",
-    ),
-    click.option(
-        "--overlap",
-        type=SHARE,
-        default="0%",
-        show_default=True,
-        help="Rows that two people judge, each without seeing the other's answer.",
-    ),
-    click.option("--guideline", type=FILE, help="A text file that is shown to those who judge."),
-    click.option(
-        "--image-root",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Show the images that cells name by a path below this folder.",
-    ),
-    click.option("--host", default="127.0.0.1", show_default=True, help="Where to serve."),
-    click.option(
-        "--port", type=click.IntRange(0, 65535), default=0, help="Any that is free by default."
-    ),
-    click.option("--open", "open_", is_flag=True, help="Open the first link in a browser."),
-)
-
-
-@click.command()
-@click.argument("run", type=RUN)
-@_served
-@click.option(
-    "--top",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    help="Suspects to judge, the most suspicious ones.",
-)
-@table_of_run
-@shown
-def review(run: Path, **asked: Any) -> None:
-    """Judge the suspects of RUN on a page, one row at a time.
-
-    A link is printed for each person; it works once. Every answer is on disk before the next row
-    shows, and all of them stay in RUN/review.sqlite. Ctrl-C ends it.
-    """
-    with _opened(run, "review", asked, top=asked["top"]) as desk:
-        if not desk.queue:
-            say("There are no suspects; rows can be found by their name all the same.")
-        _serve(desk, asked)
-        done = desk.summary()
-    rows, judged = done.pop("rows"), done.pop("judged")
-    say(f"{judged} of {rows} rows judged: {_counted(done)}.", asked["quiet"])
-    say(f"Next: rankprune export {quote(str(run))} --reviewed -o TABLE", asked["quiet"])
+from rankprune.cli._flags import in_flags
+from rankprune.cli._options import RUN, look_here, shown, table_of_run
+from rankprune.cli._output import say
+from rankprune.cli._progress import progress
+from rankprune.cli._serving import opened_queue, serve, serving_options
 
 
 @click.command()
@@ -82,7 +28,7 @@ def review(run: Path, **asked: Any) -> None:
 @click.option("--hide", multiple=True, metavar="COL", help="Hidden, too; may be repeated.")
 @click.option("--plan", is_flag=True, help="Only say what samples of several sizes would tell.")
 @click.option("--estimate", is_flag=True, help="Only print the result, and put it in the report.")
-@_served
+@serving_options
 @click.option("--model", metavar="NAME", help="Of the check, where it was one of your own.")
 @click.option("--seed", type=int, default=None, help="Decides which rows are drawn.")
 @click.option(
@@ -116,83 +62,29 @@ def audit(run: Path, **asked: Any) -> None:
 
 
 def _judge(run: Path, asked: dict[str, Any]) -> None:
-    from rankprune._label_check import LabelCheck
-    from rankprune.review import FILE as LOG
-    from rankprune.review import Store, draw_sample
-    from rankprune.table_model import open_checked
+    from rankprune.review import draw_sample
+    from rankprune.run import LabelCheck
+    from rankprune.run._checked_table import open_checked
+    from rankprune.run._decision_log import LOG_FILE, DecisionLog
 
     # Drawn only where it can be judged.
-    with open_checked(LabelCheck.load(run), asked["table"]), Store(run / LOG) as store:
-        store.refuse_unwritable()
-        drawn = draw_sample(run, store, asked["size"], seed=asked["seed"], again=asked["force"])
+    with open_checked(LabelCheck.load(run), asked["table"]), DecisionLog(run / LOG_FILE) as log:
+        log.refuse_unwritable()
+        drawn = draw_sample(run, log, asked["size"], seed=asked["seed"], again=asked["force"])
     say(f"{len(drawn.rows)} rows were drawn at random on {drawn.time[:10]}.", asked["quiet"])
-    with _opened(run, "audit", asked, hide=asked["hide"]) as desk:
-        hidden = ", ".join(repr(name) for name in desk.rows.hidden)
+    with opened_queue(run, "audit", asked, hide=asked["hide"]) as queue:
+        hidden = ", ".join(repr(name) for name in queue.rows.hidden)
         say(f"Hidden from those who judge: {hidden}.", asked["quiet"])
-        _serve(desk, asked)
-        done = desk.summary()
+        serve(queue, asked)
+        done = queue.summary()
     say(f"{done['judged']} of {done['rows']} rows judged.", asked["quiet"])
     say(f"Next: rankprune audit {quote(str(run))} --estimate", asked["quiet"])
 
 
-@contextmanager
-def _opened(run: Path, mode: Any, asked: dict[str, Any], **options: Any) -> Iterator[Any]:
-    """Open a desk, with progress for as long as that takes."""
-    from rankprune.review import open_desk
-
-    with ExitStack() as stack:
-        with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
-            desk = stack.enter_context(
-                open_desk(
-                    run,
-                    mode,
-                    table=asked["table"],
-                    image_root=asked["image_root"],
-                    overlap=asked["overlap"],
-                    **options,
-                )
-            )
-        yield desk
-
-
-def _serve(desk: Any, asked: dict[str, Any]) -> None:
-    """Print the links and serve until interrupted."""
-    from rankprune.review import Server, checked_reviewers, is_loopback
-
-    guideline = asked["guideline"]
-    server = Server(
-        desk,
-        checked_reviewers(asked["reviewers"]),
-        host=asked["host"],
-        port=asked["port"],
-        guideline="" if guideline is None else _text(guideline),
-    )
-    if not is_loopback(asked["host"]):
-        say(
-            f"warning: anybody who can reach {asked['host']} can try to connect, and what is sent "
-            "is not encrypted. Pass a link on only to the person it is for."
-        )
-    for link in server.links:
-        name = f"{link.reviewer}: " if len(server.links) > 1 else ""
-        click.echo(f"{name}{link.url}")
-    if asked["open_"]:
-        click.launch(server.links[0].url)
-    say("Ctrl-C ends it; every answer is saved.", asked["quiet"])
-    server.run()
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"--guideline must be UTF-8 text; byte {error.start} of {path} is none. Save it so."
-        ) from error
-
-
 def _plan(run: Path, form: str) -> None:
-    from rankprune._label_check import LabelCheck
-    from rankprune.audit import PLANNED, plan
+    from rankprune.audit import plan
+    from rankprune.audit._plan import PLANNED_SIZES
+    from rankprune.run import LabelCheck
 
     found = LabelCheck.load(run)
     scores = found.scores
@@ -202,7 +94,7 @@ def _plan(run: Path, form: str) -> None:
         scores.probability,
         found.estimated_rates,
         scores.suspect,
-        sizes=[n for n in PLANNED if n <= n_rows] or [n_rows],
+        sizes=[n for n in PLANNED_SIZES if n <= n_rows] or [n_rows],
         pos_label=True,
     )
     widths = {
@@ -226,11 +118,11 @@ def _columns(cells: Sequence[str]) -> str:
 
 
 def _estimate(run: Path, asked: dict[str, Any]) -> None:
-    from rankprune._audit_record import audit_lines
-    from rankprune._label_check import LabelCheck
-    from rankprune._plain import to_plain
     from rankprune.report import write_report
     from rankprune.review import audit_record
+    from rankprune.run import LabelCheck
+    from rankprune.run._words import audit_lines
+    from rankprune.storage._json_records import to_plain
 
     look_here(asked["model"])
     found = LabelCheck.load(run)
@@ -241,9 +133,5 @@ def _estimate(run: Path, asked: dict[str, Any]) -> None:
     if asked["form"] == "json":
         click.echo(json.dumps(to_plain(record), ensure_ascii=False))
     else:
-        click.echo("\n".join(audit_lines(found, record)))
+        click.echo(in_flags("\n".join(audit_lines(found, record))))
     say(f"\nReport: {page}", asked["quiet"])
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "nothing"

@@ -1,4 +1,4 @@
-"""Methods side by side, on the same rows, folds and probabilities."""
+"""Methods compared on the same rows, folds and probabilities."""
 
 from rankprune.comparison._compare import METHODS, compare
 from rankprune.comparison._result import ComparedMethod, Comparison

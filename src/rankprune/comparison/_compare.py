@@ -1,4 +1,4 @@
-"""Which methods are compared, and the one function that compares them."""
+"""The methods by name, and the function that compares them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from rankprune._fitting import RandomState, default_estimator, draw_seed, private_random_state
 from rankprune.classifier import RankPruningClassifier
-from rankprune.comparison._arena import make_arena, other_labels
-from rankprune.comparison._race import BASELINE, ORACLE, Race, Shared
+from rankprune.comparison._measure import BASELINE, ORACLE, Measurement, SharedSettings
 from rankprune.comparison._result import Comparison
+from rankprune.comparison._split import match_labels, split_rows
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import validate_labels, validate_probabilities
 from rankprune.core._noise_rates import validate_noise_rates
+from rankprune.learners._cloning import (
+    RandomState,
+    default_estimator,
+    draw_seed,
+    private_random_state,
+)
+from rankprune.learners._probabilities import check_rows
 from rankprune.methods import (
     BaggingPUClassifier,
     BiasedSVMClassifier,
@@ -28,7 +34,6 @@ from rankprune.methods import (
     UnbiasedLossClassifier,
     WeightedLogisticPUClassifier,
 )
-from rankprune.probabilities import check_rows
 
 METHODS: dict[str, Any] = {
     "rank-pruning": RankPruningClassifier(),
@@ -46,7 +51,7 @@ METHODS: dict[str, Any] = {
     "one-class": OneClassPUClassifier(),
 }
 
-# What is compared unless asked otherwise: what takes any estimator and costs a few fits.
+# Compared by default: methods that take any estimator and cost only a few fits.
 _DEFAULT = (
     "rank-pruning",
     "label-dependent-cost",
@@ -73,7 +78,7 @@ def compare(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Comparison:
-    """Return how methods do on the same rows, with the same out-of-fold probabilities.
+    """Return how methods perform on the same rows, with the same out-of-fold probabilities.
 
     Parameters
     ----------
@@ -82,36 +87,35 @@ def compare(
     y : array-like of shape (n_rows,)
         Given labels, of any two values, some of them wrong.
     estimator : classifier with ``predict_proba``, default=None
-        What every method fits, unless it has a model of its own. Logistic regression by default.
+        Fitted by every method that does not bring its own. Logistic regression by default.
     methods : iterable of str, mapping of str to classifier, or None, default=None
-        Names among ``rankprune.comparison.METHODS``, or classifiers by names of your choice. A
-        classifier without an estimator of its own gets the shared one and the shared
-        probabilities. By default those that take any estimator and cost a few fits. The noisy
-        baseline, a plain fit, is always there, and with ``true_labels`` the oracle, a plain fit to
-        these.
+        Names among ``rankprune.comparison.METHODS``, or your own classifiers by name. A classifier
+        whose estimator is not set gets the shared estimator and the shared probabilities. By
+        default the methods that take any estimator and cost only a few fits. The noisy baseline, a
+        plain fit, is always included; with ``true_labels`` so is the oracle, a plain fit to these.
     noise_rates : NoiseRates, default=None
-        Known rates, for every method that takes rates and was not given any.
+        Known rates, passed to every method that takes rates and was not given any.
     true_labels : array-like of shape (n_rows,), default=None
-        Right labels of the same rows: for the oracle and, without ``test``, for the measurement.
+        True labels of the same rows, for the oracle and, without ``test``, to measure with.
     test : tuple of (X, labels), default=None
-        Other rows with right labels. By default a quarter of the rows is held out.
+        Other rows with true labels. By default a quarter of the rows is held out.
     groups : array-like of shape (n_rows,), default=None
-        Rows that must not be split between folds, nor between fit and test.
+        Rows of a group are never split between folds, or between training and test rows.
     probabilities : array-like of shape (n_rows,), default=None
         Out-of-fold probabilities of the positive label by this estimator; computed by default.
-        They go with ``test``: held-out rows must not have been scored with.
+        They require ``test``, because models that scored them may have seen the held-out rows.
     pos_label : default=None
-        The positive label; the larger of the two values by default.
+        The positive label; by default the last of the two values in sorted order.
     cv, n_jobs, random_state
-        As in `RankPruningClassifier`: for the shared probabilities, and for every method that
-        leaves them open.
+        As in `RankPruningClassifier`, for the shared probabilities and for every method that does
+        not set them.
 
     Returns
     -------
     Comparison
-        Without ``true_labels`` and ``test`` nobody knows how well a model does. Then F1, error and
-        ROC AUC are estimated from noisy held-out labels by `clean_metrics`, with the noise rates
-        that are known or estimated, and ``note`` says so.
+        Without ``true_labels`` and ``test`` there is nothing to measure against. Then F1, error and
+        ROC AUC are estimated from noisy held-out labels by `clean_metrics`, with the known or
+        estimated noise rates, and ``note`` says so.
 
     Examples
     --------
@@ -127,7 +131,7 @@ def compare(
     """
     X, groups = check_rows(X, y, groups)
     labels = validate_labels(y, pos_label=pos_label, name="y")
-    truth = None if true_labels is None else other_labels(true_labels, labels, "true_labels")
+    truth = None if true_labels is None else match_labels(true_labels, labels, "true_labels")
     if truth is not None and len(truth) != len(labels.is_positive):
         raise ValueError(
             f"true_labels must have one label per row of X, got {len(truth)} for "
@@ -138,13 +142,14 @@ def compare(
     if probabilities is not None:
         if test is None:
             raise ValueError(
-                "probabilities must come with test: rows are held out otherwise, and scores of the "
-                "others may come from models that saw them. Pass test, or leave them out."
+                "probabilities must come with test: without it, rows are held out, and the models "
+                "behind these probabilities may have seen them. Pass test, or leave probabilities "
+                "out."
             )
         probabilities = validate_probabilities(probabilities, len(labels.is_positive))
     generator = private_random_state(random_state)
-    arena = make_arena(X, labels, truth, test, groups, draw_seed(generator))
-    shared = Shared(
+    split = split_rows(X, labels, truth, test, groups, draw_seed(generator))
+    shared = SharedSettings(
         default_estimator() if estimator is None else estimator,
         noise_rates,
         pos_label,
@@ -153,18 +158,18 @@ def compare(
         draw_seed(generator),
     )
     chosen, left_out = _chosen(methods, shared, truth is not None)
-    return Race(arena, shared, probabilities).run(chosen, left_out)
+    return Measurement(split, shared, probabilities).run(chosen, left_out)
 
 
 def _chosen(
-    methods: Iterable[str] | Mapping[str, Any] | None, shared: Shared, has_truth: bool
+    methods: Iterable[str] | Mapping[str, Any] | None, shared: SharedSettings, has_truth: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the classifiers to compare, and the names of those that the estimator rules out."""
+    """Return the classifiers to compare, and the names of those that cannot use the estimator."""
     if isinstance(methods, Mapping):
         for name in (BASELINE, ORACLE):
             if name in methods:
                 raise ValueError(
-                    f"methods must not be named {name!r}, which is always one of ours. Rename it."
+                    f"methods must not be named {name!r}, which compare uses itself. Rename it."
                 )
         return {name: clone(method) for name, method in methods.items()}, []
     if methods is None:
@@ -175,18 +180,18 @@ def _chosen(
     for name in names:
         if name not in (*METHODS, BASELINE, ORACLE):
             raise ValueError(
-                f"methods must be among {sorted(METHODS)}, got {name!r}. Pass a mapping of names "
-                "to classifiers for others."
+                f"methods must be among {sorted(METHODS)}, got {name!r}. For your own "
+                "classifiers, pass a mapping of names to classifiers."
             )
     if ORACLE in names and not has_truth:
         raise ValueError(
-            "methods must not name the oracle without true_labels, which it is fitted to. Pass "
-            "them, or leave it out."
+            "methods must not include the oracle without true_labels, which it is fitted to. Pass "
+            "true_labels, or leave the oracle out."
         )
     return {name: _named(name, shared) for name in names if name in METHODS}, []
 
 
-def _named(name: str, shared: Shared) -> Any:
+def _named(name: str, shared: SharedSettings) -> Any:
     method = clone(METHODS[name])
     given = method.get_params(deep=False)
     offered = {"estimator": shared.estimator, "cv": shared.cv}

@@ -1,4 +1,4 @@
-"""Methods fitted one after the other to the same rows, and measured on the same others."""
+"""Every method fitted to the same rows and measured on the same test rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from sklearn.metrics import (
     zero_one_loss,
 )
 
-from rankprune._fitting import fresh_clone
-from rankprune.comparison._arena import Arena
 from rankprune.comparison._result import ComparedMethod, Comparison
+from rankprune.comparison._split import Split
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import FloatArray
-from rankprune.core._registry import estimate_noise_rates
+from rankprune.core.estimators._registry import estimate_noise_rates
+from rankprune.learners._class_order import labels_to_fit
+from rankprune.learners._cloning import fresh_clone
+from rankprune.learners._probabilities import out_of_fold_probabilities
 from rankprune.metrics import clean_metrics
-from rankprune.probabilities import labels_to_fit, out_of_fold_probabilities
 
 _log = logging.getLogger("rankprune")
 
@@ -38,8 +39,8 @@ Figures = tuple[float | None, float | None, float | None, float | None, float | 
 
 
 @dataclass(frozen=True)
-class Shared:
-    """What every method is given."""
+class SharedSettings:
+    """Settings that every method is given."""
 
     estimator: Any
     noise_rates: NoiseRates | None
@@ -49,58 +50,60 @@ class Shared:
     seed: int
 
 
-class Race:
-    """Fits the methods one after the other and measures each."""
+class Measurement:
+    """Fits the methods one after the other and measures each on the test rows."""
 
-    def __init__(self, arena: Arena, shared: Shared, probabilities: FloatArray | None) -> None:
-        self.arena = arena
+    def __init__(
+        self, split: Split, shared: SharedSettings, probabilities: FloatArray | None
+    ) -> None:
+        self.split = split
         self.shared = shared
         self.scores = probabilities
-        # Given ones cost nothing here, but somebody paid for them.
+        # Probabilities that were passed in cost nothing here.
         self.score_seconds = 0.0
-        self.y = labels_to_fit(arena.labels)
-        self.positive = self.y[arena.labels.is_positive.argmax()]
+        self.y = labels_to_fit(split.labels)
+        self.positive = self.y[split.labels.is_positive.argmax()]
 
     def run(self, chosen: dict[str, Any], left_out: list[str]) -> Comparison:
         """Return the comparison, baseline first and oracle last."""
-        arena = self.arena
+        split = self.split
         baseline = fresh_clone(self.shared.estimator, self.shared.seed)
         # The faster of two, since it is the unit of all times and the first fit warms up.
-        plain = min(_seconds(lambda: baseline.fit(arena.X, self.y)) for _ in range(2))
+        plain = min(_seconds(lambda: baseline.fit(split.X, self.y)) for _ in range(2))
         fitted = {BASELINE: (baseline, plain)}
         for name, method in chosen.items():
             _log.info("comparing %s", name)
             fitted[name] = self._fit(method, name)
-        if arena.true_labels is not None:
+        if split.true_labels is not None:
             oracle = fresh_clone(self.shared.estimator, self.shared.seed)
-            right = labels_to_fit(replace(arena.labels, is_positive=arena.true_labels))
-            fitted[ORACLE] = oracle, _seconds(lambda: oracle.fit(arena.X, right))
-        rates = None if arena.is_trusted else self._rates()
+            right = labels_to_fit(replace(split.labels, is_positive=split.true_labels))
+            fitted[ORACLE] = oracle, _seconds(lambda: oracle.fit(split.X, right))
+        rates = None if split.is_trusted else self._rates()
         rows = [
             self._measure(name, model, seconds / plain, rates)
             for name, (model, seconds) in fitted.items()
         ]
         return Comparison(
             tuple(rows),
-            arena.is_trusted,
+            split.is_trusted,
             " ".join(self._notes(rates, left_out)),
             {name: model for name, (model, _) in fitted.items()},
         )
 
     def _pos_label(self) -> Any:
-        # Said only where it is not what every method takes for granted.
+        # Passed on only where it differs from what every method assumes.
         return None if self.shared.pos_label is None else self.positive
 
     def _shared_scores(self) -> FloatArray:
-        """Return the out-of-fold probabilities, computed once and only if anybody asks."""
+        """Return the out-of-fold probabilities, computed once, when first needed."""
         if self.scores is None:
             start = time.perf_counter()
             self.scores = out_of_fold_probabilities(
                 self.shared.estimator,
-                self.arena.X,
+                self.split.X,
                 self.y,
                 cv=self.shared.cv,
-                groups=self.arena.groups,
+                groups=self.split.groups,
                 n_jobs=self.shared.n_jobs,
                 random_state=self.shared.seed,
                 pos_label=self._pos_label(),
@@ -109,14 +112,14 @@ class Race:
         return self.scores
 
     def _fit(self, method: Any, name: str) -> tuple[Any, float]:
-        """Return a method fitted with what is shared, and how long that would take alone."""
+        """Return a method fitted with the shared settings, and the time it would take alone."""
         shared = self.shared
         given = method.get_params(deep=False)
-        if given.get("pos_label") not in (None, self.arena.labels.pos_label):
+        if given.get("pos_label") not in (None, self.split.labels.pos_label):
             raise ValueError(
                 f"methods must agree on the positive label: {name!r} has pos_label="
-                f"{given['pos_label']}, the comparison {self.arena.labels.pos_label}. Pass "
-                "pos_label to compare, and leave it out of the methods."
+                f"{given['pos_label']}, the comparison {self.split.labels.pos_label}. Pass "
+                "pos_label to compare and leave it out of the methods."
             )
         is_ours = given.get("estimator") in (None, shared.estimator) and "estimator" in given
         offered = {
@@ -133,32 +136,32 @@ class Race:
         method.set_params(**taken)
         accepted = inspect.signature(method.fit).parameters
         extra: dict[str, Any] = {}
-        if "groups" in accepted and self.arena.groups is not None:
-            extra["groups"] = self.arena.groups
+        if "groups" in accepted and self.split.groups is not None:
+            extra["groups"] = self.split.groups
         borrows = is_ours and "probabilities" in accepted and given.get("scorer") is None
         if borrows:
             extra["probabilities"] = self._shared_scores()
-        seconds = _seconds(lambda: method.fit(self.arena.X, self.y, **extra))
+        seconds = _seconds(lambda: method.fit(self.split.X, self.y, **extra))
         needed_them = borrows and hasattr(method, "probabilities_")
         return method, seconds + (self.score_seconds if needed_them else 0.0)
 
     def _rates(self) -> NoiseRates:
         if self.shared.noise_rates is not None:
             return self.shared.noise_rates
-        return estimate_noise_rates(self.arena.labels.is_positive, self._shared_scores())
+        return estimate_noise_rates(self.split.labels.is_positive, self._shared_scores())
 
     def _measure(
         self, name: str, model: Any, fit_ratio: float, rates: NoiseRates | None
     ) -> ComparedMethod:
-        arena = self.arena
-        predicted = np.asarray(model.predict(arena.X_test)) == self.positive
-        scores = _positive_scores(model, arena.X_test, self.positive)
+        split = self.split
+        predicted = np.asarray(model.predict(split.X_test)) == self.positive
+        scores = _positive_scores(model, split.X_test, self.positive)
         used: Any = getattr(model, "noise_rates_", None)
         is_used = used is not None and used.reliable
         if rates is None:
-            figures: Figures = trusted_figures(arena.test_labels, predicted, scores)
+            figures: Figures = trusted_figures(split.test_labels, predicted, scores)
         elif rates.reliable:
-            found = clean_metrics(arena.test_labels, predicted, rates, scores=scores)
+            found = clean_metrics(split.test_labels, predicted, rates, scores=scores)
             ranked = found["roc_auc"].value if scores is not None else None
             figures = (found["f1"].value, found["error"].value, ranked, None, None)
         else:
@@ -172,23 +175,24 @@ class Race:
         )
 
     def _notes(self, rates: NoiseRates | None, left_out: list[str]) -> list[str]:
-        notes = [self.arena.where]
+        notes = [self.split.description]
         if rates is not None and not rates.reliable:
             notes.append(
-                "There are no trusted labels, and the probabilities do not tell the labels apart: "
-                "nothing can be said of any method. Pass true_labels or test to measure, known "
-                "noise_rates, or a stronger estimator."
+                "There are no trusted labels, and the probabilities do not separate the labels: "
+                "no method can be judged. Pass true_labels or test to measure, known noise_rates, "
+                "or a stronger estimator."
             )
         elif rates is not None:
             kind = "estimated" if self.shared.noise_rates is None else "known"
             notes.append(
-                "There are no trusted labels: F1, error and ROC AUC are what clean labels would "
-                f"say if the {kind} noise rates ({rates.positive_noise_rate:.1%} of the positives, "
-                f"{rates.negative_noise_rate:.1%} of the negatives) were right and the same for "
-                "every row of a class. Average precision cannot be told. Pass true_labels or test "
-                "to measure."
+                "There are no trusted labels: F1, error and ROC AUC are estimates of what clean "
+                f"labels would show. They assume that the {kind} noise rates "
+                f"({rates.positive_noise_rate:.1%} of the positives, "
+                f"{rates.negative_noise_rate:.1%} of the negatives) are right and the same for "
+                "every row of a class. Average precision cannot be estimated. Pass true_labels or "
+                "test to measure."
             )
-        notes += [f"Left out, as the estimator does not fit it: {name}." for name in left_out]
+        notes += [f"Left out because it cannot use this estimator: {name}." for name in left_out]
         return notes
 
 
@@ -199,7 +203,7 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def _positive_scores(model: Any, X: Any, positive: Any) -> FloatArray | None:
-    """Return scores that rise with the positive class, None where a model has none."""
+    """Return scores that rise with the positive class, or None if the model has none."""
     classes = list(model.classes_)
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X)[:, classes.index(positive)])
@@ -212,7 +216,7 @@ def _positive_scores(model: Any, X: Any, positive: Any) -> FloatArray | None:
 def trusted_figures(
     truth: NDArray[np.bool_], predicted: NDArray[np.bool_], scores: FloatArray | None
 ) -> Figures:
-    """Return F1, error, ROC AUC, average precision and AUC-PR against right labels."""
+    """Return F1, error, ROC AUC, average precision and AUC-PR against true labels."""
     f1 = float(f1_score(truth, predicted, zero_division=0.0))
     error = float(zero_one_loss(truth, predicted))
     if scores is None or truth.all() or not truth.any():

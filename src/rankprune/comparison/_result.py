@@ -1,4 +1,4 @@
-"""What a comparison found, as rows, text, a table, a frame and a plot."""
+"""The result of a comparison: rows, shown as text, HTML, a data frame or a plot."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from rankprune.diagnostics import ComparisonDisplay
 
 @dataclass(frozen=True)
 class ComparedMethod:
-    """How one method did.
+    """How one method performed.
 
     Attributes
     ----------
     method : str
     positive_noise_rate, negative_noise_rate : float or None
-        The rates that it used, None where it used none.
+        The rates it used, or None if it used none.
     f1, error, roc_auc : float or None
-        On the test rows. Without trusted labels they are estimates of what clean ones would say,
-        and may leave [0, 1]; None where the probabilities do not tell the labels apart.
+        On the test rows. Without trusted labels they are estimates of what clean labels would show
+        and may lie outside [0, 1]; None if the probabilities do not separate the labels.
     average_precision, auc_pr : float or None
         Average precision, and the area under the interpolated precision-recall curve, as the paper
-        computes it. None without trusted labels, from which neither can be estimated.
+        computes it. None without trusted labels, because neither can be estimated.
     fit_ratio : float
-        Time of the whole fit, as a multiple of one plain fit: with the folds, where it needs
-        them, unless their probabilities were given.
+        Time of the whole fit, as a multiple of one plain fit. It includes the folds if the method
+        needs them, unless probabilities were passed.
 
     Examples
     --------
@@ -54,7 +54,7 @@ _COLUMNS = tuple(field.name for field in fields(ComparedMethod))
 
 @dataclass(frozen=True)
 class Comparison:
-    """The methods side by side.
+    """How the methods performed on the same rows.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Comparison:
     is_trusted : bool
         Whether the figures come from trusted labels.
     note : str
-        What the figures were measured on, and what was left out.
+        What the figures were measured on, and which methods were left out.
     classifiers : dict of str to classifier
         The fitted methods.
 
@@ -86,10 +86,10 @@ class Comparison:
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row per method."""
         try:
-            import pandas as pd  # type: ignore[import-untyped]  # its types are a package apart
+            import pandas as pd  # type: ignore[import-untyped]  # its types are a separate package
         except ImportError as error:
             raise ImportError(
-                "to_frame needs pandas, which is not installed. Install it, or use rows."
+                "to_frame needs pandas, which is not installed. Install pandas, or use rows."
             ) from error
         return pd.DataFrame([asdict(row) for row in self.rows], columns=list(_COLUMNS))
 
@@ -99,9 +99,9 @@ class Comparison:
         Parameters
         ----------
         metric : {"f1", "error", "roc_auc", "average_precision", "auc_pr", "fit_ratio"}
-            What is drawn.
+            The figure to draw.
         ax : matplotlib axes, default=None
-            Where; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------

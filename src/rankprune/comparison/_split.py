@@ -1,4 +1,4 @@
-"""Where methods meet: rows to learn from and rows to measure on."""
+"""The rows that every method learns from and the rows that it is measured on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from rankprune.core._inputs import BinaryLabels, count_true
-from rankprune.probabilities import check_rows
+from rankprune.learners._probabilities import check_rows
 
-# One part in so many is held out where no test rows are given.
+# One row in so many is held out where no test rows are given.
 _N_PARTS = 4
 
 
 @dataclass(frozen=True)
-class Arena:
-    """Rows to learn from and rows to measure on."""
+class Split:
+    """Rows to learn from and rows to measure on; ``description`` says what the latter are."""
 
     X: Any
     labels: BinaryLabels
@@ -28,32 +28,32 @@ class Arena:
     X_test: Any
     test_labels: NDArray[np.bool_]
     is_trusted: bool
-    where: str
+    description: str
 
 
-def make_arena(
+def split_rows(
     X: Any,
     labels: BinaryLabels,
     truth: NDArray[np.bool_] | None,
     test: tuple[Any, ArrayLike] | None,
     groups: Any,
     seed: int,
-) -> Arena:
-    """Return the rows of a comparison, with a quarter held out where no test rows are given."""
+) -> Split:
+    """Return the rows of a comparison; without test rows, a quarter is held out."""
     if test is not None:
         if not isinstance(test, tuple) or len(test) != 2:
             raise ValueError(
                 f"test must be a pair (X, labels), got {type(test).__name__}. Pass "
-                "(X_test, y_test) with right labels."
+                "(X_test, y_test) with correct labels."
             )
-        test_labels = other_labels(test[1], labels, "the labels of test")
+        test_labels = match_labels(test[1], labels, "the labels of test")
         X_test, _ = check_rows(test[0], test_labels, None)
-        where = f"Measured on {len(test_labels)} test rows with trusted labels."
-        return Arena(X, labels, truth, groups, X_test, test_labels, True, where)
+        description = f"Measured on {len(test_labels)} test rows with trusted labels."
+        return Split(X, labels, truth, groups, X_test, test_labels, True, description)
     is_positive = labels.is_positive
     train, held = _hold_out(is_positive, groups, seed)
     kind = "noisy" if truth is None else "trusted"
-    return Arena(
+    return Split(
         _safe_indexing(X, train),
         replace(labels, is_positive=is_positive[train]),
         None if truth is None else truth[train],
@@ -73,9 +73,9 @@ def _hold_out(
     n_groups = smallest if groups is None else len(set(np.asarray(groups).tolist()))
     if min(smallest, n_groups) < _N_PARTS:
         raise ValueError(
-            f"test must be given where a quarter cannot be held out: that takes {_N_PARTS} rows of "
-            f"each class and {_N_PARTS} groups, got {smallest} and {n_groups}. Pass "
-            "(X_test, y_test)."
+            "test must be given if a quarter of the rows cannot be held out, which takes "
+            f"{_N_PARTS} rows of each class and {_N_PARTS} groups; got {smallest} and "
+            f"{n_groups}. Pass test=(X_test, y_test)."
         )
     if groups is None:
         splitter = StratifiedKFold(_N_PARTS, shuffle=True, random_state=seed)
@@ -85,14 +85,14 @@ def _hold_out(
     return train, held
 
 
-def other_labels(values: ArrayLike, labels: BinaryLabels, name: str) -> NDArray[np.bool_]:
-    """Return which of some other labels are positive, which must have the same two values."""
+def match_labels(values: ArrayLike, labels: BinaryLabels, name: str) -> NDArray[np.bool_]:
+    """Return which of the true or test labels are positive; their values must be those of y."""
     given = np.asarray(values)
-    strangers = set(given.ravel().tolist()) - set(labels.classes.tolist())
-    if given.ndim != 1 or strangers:
+    unknown = set(given.ravel().tolist()) - set(labels.classes.tolist())
+    if given.ndim != 1 or unknown:
         raise ValueError(
             f"{name} must hold the values of y, {labels.classes.tolist()}, one per row; got "
-            f"{sorted(map(str, strangers))[:3] or f'shape {given.shape}'}. Map them to the same "
-            "values first."
+            f"{sorted(map(str, unknown))[:3] or f'shape {given.shape}'}. Map them to "
+            "the same values first."
         )
     return np.asarray(given == labels.pos_label)

@@ -1,55 +1,67 @@
-"""The methods side by side on the labels of a table."""
+"""The methods compared on the labels of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rankprune._models import find_model
-from rankprune._table_rows import (
-    read_embeddings,
-    read_features,
-    read_flags,
-    read_labels,
-    read_texts,
-)
 from rankprune.comparison._compare import compare
 from rankprune.comparison._result import Comparison
-from rankprune.tables import open_table
+from rankprune.learners._named_models import find_model
+from rankprune.table import open_table
+from rankprune.table._embeddings import read_embeddings
+from rankprune.table._features import read_features
+from rankprune.table._labels import read_labels
+from rankprune.table._special_columns import read_flags, read_texts
+from rankprune.table._table import column_names
 
 
 def compare_table(
     table: Any,
     label: str,
     *,
-    positive: Any = None,
-    negative: Any = None,
+    pos_label: Any = None,
+    neg_label: Any = None,
     truth: str | None = None,
-    group: str | None = None,
-    drop: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    text: Sequence[str] = (),
+    groups: str | None = None,
+    drop: str | Sequence[str] = (),
+    keep: str | Sequence[str] = (),
+    text: str | Sequence[str] = (),
     embeddings: Any = None,
-    model: Any = "logistic",
-    methods: Iterable[str] | None = None,
-    folds: int = 3,
-    n_jobs: int | None = None,
-    random_state: int = 0,
     drop_unlabeled: bool = False,
     encoding: str | None = None,
     delimiter: str | None = None,
+    methods: str | Iterable[str] | None = None,
+    estimator: Any = "logistic",
+    cv: Any = 3,
+    n_jobs: int | None = None,
+    random_state: int = 0,
 ) -> Comparison:
-    """Return how the methods do on a table; see `compare` and `check_table`.
+    """Return how the methods perform on a table.
+
+    Parameters come in three groups: the labels and the columns with a role, how the table is read,
+    and what is fitted.
 
     Parameters
     ----------
-    table, label, positive, negative, group, drop, keep, text, embeddings, model, folds, n_jobs, \
-    random_state, drop_unlabeled, encoding, delimiter
-        As in `check_table`.
+    table, label, pos_label, neg_label
+        The table, its column of labels and their values, as in `check_table`.
     truth : str, default=None
-        A column with the true labels, 1 or true for positive, to judge the methods by.
-    methods : iterable of str, default=None
+        A column with the true labels, 1 or true for positive, to measure the methods with.
+    groups, drop, keep, text, embeddings
+        The column of groups, and what to learn from, as in `check_table`.
+    drop_unlabeled, encoding, delimiter
+        How the table is read, as in `check_table`.
+    methods : str or iterable of str, default=None
+        Names of the methods, as in `compare`.
+    estimator : str or classifier, default="logistic"
+        Fitted by every method: a name or classifier, as in `check_table`.
+    cv, n_jobs, random_state
         As in `compare`.
+
+    Returns
+    -------
+    Comparison
 
     Examples
     --------
@@ -65,26 +77,32 @@ def compare_table(
         labels = read_labels(
             opened,
             label,
-            None if positive is None else str(positive),
-            drop_unlabeled,
-            negative=None if negative is None else str(negative),
+            pos_label=None if pos_label is None else str(pos_label),
+            neg_label=None if neg_label is None else str(neg_label),
+            drop_unlabeled=drop_unlabeled,
         )
-        apart = [name for name in (label, group, truth) if name is not None]
+        special = [name for name in (label, groups, truth) if name is not None]
         vectors = read_embeddings(embeddings, opened.n_rows)
         features = read_features(
-            opened, labels, apart=apart, drop=drop, keep=keep, text=text, embeddings=vectors
+            opened,
+            labels,
+            special=special,
+            drop=column_names(drop),
+            keep=column_names(keep),
+            text=column_names(text),
+            embeddings=vectors,
         )
         rows = labels.rows
-        groups = None if group is None else read_texts(opened, group, "--group", rows)
-        true_labels = None if truth is None else read_flags(opened, truth, "--truth", rows)
+        row_groups = None if groups is None else read_texts(opened, groups, "groups", rows)
+        true_labels = None if truth is None else read_flags(opened, truth, "truth", rows)
     return compare(
         features.X,
         labels.is_positive,
-        find_model(model),
+        find_model(estimator),
         methods=methods,
         true_labels=true_labels,
-        groups=groups,
-        cv=folds,
+        groups=row_groups,
+        cv=cv,
         n_jobs=n_jobs,
         random_state=random_state,
     )

@@ -11,7 +11,6 @@ from rankprune.core._pruning import (
     prune_labels,
     rank_suspects,
 )
-from rankprune.core._registry import NOISE_ESTIMATORS, estimate_noise_rates
 from rankprune.core._reweighting import (
     importance_weights,
     label_dependent_weights,
@@ -24,7 +23,6 @@ from rankprune.core._simulation import (
     gaussian_posterior,
     make_gaussians,
 )
-from rankprune.core._state import ConfidentState
 from rankprune.core._theory import (
     ExpectedNoiseRates,
     expected_noise_rates,
@@ -35,6 +33,8 @@ from rankprune.core._theory import (
 )
 from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
+from rankprune.core.counting._state import ConfidentState
+from rankprune.core.estimators._registry import NOISE_ESTIMATORS, estimate_noise_rates
 
 __all__ = [
     "NOISE_ESTIMATORS",

@@ -7,9 +7,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._histogram import ScoreHistogram
 from rankprune.core._inputs import BoolArray, FloatArray, count_true
+from rankprune.core.counting._histogram import ScoreHistogram
 
+# Scores with at least this AUC separate the classes well enough that what is left over is noise.
+SEPARATED_AUC = 0.85
+# From this AUC on, scores or a feature know the labels so well that they may have seen them.
+TELLING_AUC = 0.995
 # One-sided 95 % quantile of the normal distribution.
 _Z = 1.6448536269514722
 # Weights count rows up to here; beyond, floats no longer hold every whole number.

@@ -10,24 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 
-from rankprune.core._groups import group_scores
-from rankprune.core._informative import are_counts
-from rankprune.core._inputs import (
-    BoolArray,
-    Inputs,
-    validate_count,
-    validate_inputs,
-    validate_level,
-)
-from rankprune.core._noise_rates import NoiseRates, possible_noise_rates
+from rankprune.core._auc import are_counts
+from rankprune.core._inputs import BoolArray, Inputs, validate_inputs
+from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import RandomState, as_generator
-from rankprune.core._registry import (
+from rankprune.core._rate_algebra import possible_noise_rates
+from rankprune.core._shares import row_weights, share_band
+from rankprune.core._words import NOT_RELIABLE, OVER_ROWS, coverage_line, interval_text
+from rankprune.core.counting._score_groups import group_scores
+from rankprune.core.estimators._registry import (
     DEFAULT_ESTIMATOR,
     NoiseEstimator,
     estimate_unknown_rates,
     find_noise_estimator,
 )
-from rankprune.core._shares import row_weights
 
 # What is known of the positive and of the negative noise rate.
 KnownRates = tuple[float | None, float | None]
@@ -39,14 +36,9 @@ _MAX_DRAWS = 1000
 # rows would take as long as the whole estimate, and move the rates by less than can be told.
 _MANY_ROWS, _N_BINS = 100_000, 4_000
 
-OVER_ROWS = (
-    "which rows were drawn, with the probabilities as they are; not the error of the model that "
-    "gave them"
-)
-OVER_REFITS = (
-    "which rows were drawn, and the folds and models fitted to them; not a kind of model that "
-    "cannot tell the classes apart"
-)
+# Narrower than the digits that are shown: such intervals say nothing, and get the width that the
+# number of rows leaves possible at least.
+_NARROW = 1e-3
 
 
 @dataclass(frozen=True)
@@ -63,7 +55,7 @@ class Interval:
     Examples
     --------
     >>> from rankprune.core import Interval
-    >>> print(Interval(0.1, 0.08, 0.13, covers="which rows were drawn"))
+    >>> print(Interval(0.1, 0.08, 0.13, covers="the choice of rows"))
     10.0% (8.0% to 13.0%)
     """
 
@@ -73,7 +65,7 @@ class Interval:
     covers: str
 
     def __str__(self) -> str:
-        return f"{self.estimate:.1%} ({self.low:.1%} to {self.high:.1%})"
+        return interval_text(self.estimate, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -114,9 +106,9 @@ class NoiseRateIntervals:
 
     def __str__(self) -> str:
         lines = [f"{name.replace('_', ' ')}: {interval}" for name, interval in self.items()]
-        lines.append(f"{self.level:.0%} intervals, covering {self.positive_noise_rate.covers}")
+        lines.append(coverage_line(self.level, self.positive_noise_rate.covers))
         if not self.reliable:
-            lines.append("not reliable: the probabilities do not tell the labels apart")
+            lines.append(NOT_RELIABLE)
         return "\n".join(lines)
 
     def items(self) -> list[tuple[str, Interval]]:
@@ -202,7 +194,14 @@ def row_intervals(
     """Return intervals around rates by drawing rows again; known rates stay as they are."""
     validate_level(level)
     replicates = row_replicates(inputs, method, n_resamples, random_state)
-    return intervals_from(rates, replicates, level, OVER_ROWS, known)
+    sizes = label_rows(inputs.is_positive, inputs.sample_weight)
+    return intervals_from(rates, replicates, level, OVER_ROWS, known, sizes=sizes)
+
+
+def label_rows(is_positive: BoolArray, weight: NDArray[np.float64] | None) -> tuple[float, float]:
+    """Return how many rows of the positive and of the negative label there effectively are."""
+    rows = row_weights(is_positive, weight)
+    return float(rows[is_positive].sum()), float(rows[~is_positive].sum())
 
 
 def row_replicates(
@@ -321,24 +320,31 @@ def intervals_from(
     level: float,
     covers: str,
     known: KnownRates = (None, None),
+    *,
+    sizes: tuple[float, float],
 ) -> NoiseRateIntervals:
-    """Return percentile intervals from the rates of the resamples; a known rate is a point."""
+    """Return percentile intervals from the rates of the resamples; a known rate is a point.
+
+    Resamples that all agree leave the chance in so many rows of each label (``sizes``).
+    """
     tail = (1 - validate_level(level)) / 2
     replicates = [resampled_rates(replicate, *known) for replicate in replicates]
-    points = {
-        name
-        for name, rate in zip(("positive_noise_rate", "negative_noise_rate"), known, strict=True)
-        if rate is not None
-    }
+    points = _known_names(known)
+    rows_of = _rows_of_rates(rates, sizes)
 
     def interval(name: str) -> Interval:
         estimate = getattr(rates, name)
         if name in points:
             return Interval(estimate, estimate, estimate, covers)
         values = [getattr(replicate, name) for replicate in replicates]
-        low, high = np.quantile(values, [tail, 1 - tail])
+        quantiles = np.quantile(values, [tail, 1 - tail])
         # An estimate at the edge of its own resamples still lies in its interval.
-        return Interval(estimate, min(float(low), estimate), max(float(high), estimate), covers)
+        low, high = min(float(quantiles[0]), estimate), max(float(quantiles[1]), estimate)
+        if high - low < _NARROW:
+            whole = np.array([rows_of[name]])
+            least, most = share_band(estimate * whole, whole, level)
+            low, high = min(low, float(least[0])), max(high, float(most[0]))
+        return Interval(estimate, low, high, covers)
 
     return NoiseRateIntervals(
         positive_noise_rate=interval("positive_noise_rate"),
@@ -350,6 +356,31 @@ def intervals_from(
         n_resamples=len(replicates),
         reliable=rates.reliable,
     )
+
+
+def _known_names(known: KnownRates) -> set[str]:
+    """Return the rates that are known, also because no noise is known to reach a label."""
+    positive, negative = known
+    names = {
+        "positive_noise_rate": positive is not None,
+        "negative_noise_rate": negative is not None,
+        "positive_label_error_rate": negative == 0,
+        "negative_label_error_rate": positive == 0,
+    }
+    return {name for name, is_known in names.items() if is_known}
+
+
+def _rows_of_rates(rates: NoiseRates, sizes: tuple[float, float]) -> dict[str, float]:
+    """Return how many rows each rate is a share of."""
+    positive, negative = sizes
+    n_rows = positive + negative
+    return {
+        "positive_noise_rate": n_rows * rates.estimated_prevalence,
+        "negative_noise_rate": n_rows * (1 - rates.estimated_prevalence),
+        "positive_label_error_rate": positive,
+        "negative_label_error_rate": negative,
+        "estimated_prevalence": n_rows,
+    }
 
 
 def resampled_rates(

@@ -5,21 +5,39 @@ A *noise rate* looks at a true class, a *label error rate* looks at a given labe
 
 from __future__ import annotations
 
-import html
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import BoolArray, validate_labels, validate_rate, validate_share
+from rankprune.core._inputs import BoolArray, validate_labels
+from rankprune.core._parameters import (
+    validate_fraction,
+    validate_mass,
+    validate_rate,
+    validate_share,
+)
+from rankprune.core._rate_algebra import (
+    EDGE,
+    ROUNDING,
+    drawn_in,
+    part_of,
+    possible_noise_rates,
+    refuse_contradiction,
+    refuse_impossible,
+)
+from rankprune.core._words import RATE_NAMES, rates_title
 
-# Rounding may carry a share this far beyond its range; more than that is a contradiction.
-_ROUNDING = 1e-12
-# Rates at the edge of what can be are drawn in by this share, so that their sum stays below 1.
-_EDGE = 1e-6
 # Fields that the one-line representation leaves out, or shows only where they say something.
 _NOT_SHOWN = ("counts", "reliable", "clipped")
+# Numbers that may be None, and what they must be otherwise.
+_OPTIONAL = {
+    "positive_threshold": validate_fraction,
+    "negative_threshold": validate_fraction,
+    "n_positive": validate_mass,
+    "n_negative": validate_mass,
+}
 
 
 @dataclass(frozen=True)
@@ -113,6 +131,19 @@ class NoiseRates:
     reliable: bool = True
     clipped: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse values that no rows can have, so that whoever gets rates may trust them."""
+        validate_rate(self.positive_noise_rate, "positive_noise_rate")
+        validate_rate(self.negative_noise_rate, "negative_noise_rate")
+        validate_fraction(self.positive_label_error_rate, "positive_label_error_rate")
+        validate_fraction(self.negative_label_error_rate, "negative_label_error_rate")
+        validate_share(self.observed_prevalence, "observed_prevalence")
+        validate_fraction(self.estimated_prevalence, "estimated_prevalence")
+        for name, validate in _OPTIONAL.items():
+            value = getattr(self, name)
+            if value is not None:
+                validate(value, name)
+
     @classmethod
     def from_noise_rates(
         cls, positive: float, negative: float, observed_prevalence: float
@@ -142,7 +173,7 @@ class NoiseRates:
         positive = validate_rate(positive, "positive_noise_rate")
         negative = validate_rate(negative, "negative_noise_rate")
         observed = validate_share(observed_prevalence, "observed_prevalence")
-        _refuse_impossible(positive, negative, observed)
+        refuse_impossible(positive, negative, observed)
         # Within rounding of a bound means at it: the algebra divides by what is left beside it.
         negative, positive = min(negative, observed), min(positive, 1 - observed)
         # Two differences of at least zero, both zero only if positive + negative = 1.
@@ -216,12 +247,12 @@ class NoiseRates:
         pi = validate_rate(label_error_rate, "positive_label_error_rate")
         observed = validate_share(observed_prevalence, "observed_prevalence")
         negatives = 1 - (1 - pi) * observed / (1 - rho)
-        _refuse_contradiction(
-            pi * observed > negatives + _ROUNDING,
+        refuse_contradiction(
+            pi * observed > negatives + ROUNDING,
             "positive_noise_rate",
             "positive_label_error_rate",
         )
-        return cls.from_noise_rates(rho, _part(pi * observed, negatives), observed)
+        return cls.from_noise_rates(rho, part_of(pi * observed, negatives), observed)
 
     @classmethod
     def from_negative_rates(
@@ -249,12 +280,12 @@ class NoiseRates:
         pi = validate_rate(label_error_rate, "negative_label_error_rate")
         observed = validate_share(observed_prevalence, "observed_prevalence")
         positives = 1 - (1 - pi) * (1 - observed) / (1 - rho)
-        _refuse_contradiction(
-            pi * (1 - observed) > positives + _ROUNDING,
+        refuse_contradiction(
+            pi * (1 - observed) > positives + ROUNDING,
             "negative_noise_rate",
             "negative_label_error_rate",
         )
-        return cls.from_noise_rates(_part(pi * (1 - observed), positives), rho, observed)
+        return cls.from_noise_rates(part_of(pi * (1 - observed), positives), rho, observed)
 
     @classmethod
     def from_label_error_rates(
@@ -281,7 +312,7 @@ class NoiseRates:
         pi1 = validate_rate(positive, "positive_label_error_rate")
         pi0 = validate_rate(negative, "negative_label_error_rate")
         observed = validate_share(observed_prevalence, "observed_prevalence")
-        if pi1 + pi0 >= 1 - _ROUNDING:
+        if pi1 + pi0 >= 1 - ROUNDING:
             raise ValueError(
                 "positive_label_error_rate + negative_label_error_rate must be below 1, got "
                 f"{pi1:g} + {pi0:g} = {pi1 + pi0:g}. Check which class is positive."
@@ -289,7 +320,7 @@ class NoiseRates:
         wrong_positive, wrong_negative = pi1 * observed, pi0 * (1 - observed)
         prevalence = observed - wrong_positive + wrong_negative
         return cls.from_noise_rates(
-            _part(wrong_negative, prevalence), _part(wrong_positive, 1 - prevalence), observed
+            part_of(wrong_negative, prevalence), part_of(wrong_positive, 1 - prevalence), observed
         )
 
     def with_known(
@@ -314,16 +345,16 @@ class NoiseRates:
         if positive is None and negative is None:
             return self
         # What is known must be possible by itself before an estimate is fitted to it.
-        _refuse_impossible(positive or 0.0, negative or 0.0, observed)
+        refuse_impossible(positive or 0.0, negative or 0.0, observed)
         clipped = False
         if positive is None:
-            limit = min(1 - observed, (1 - (negative or 0.0)) * (1 - _EDGE))
-            positive, clipped = _lowered(self.positive_noise_rate, limit)
-            clipped |= self.clipped and positive >= (1 - observed) * (1 - _EDGE)
+            limit = min(1 - observed, (1 - (negative or 0.0)) * (1 - EDGE))
+            positive, clipped = drawn_in(self.positive_noise_rate, limit)
+            clipped |= self.clipped and positive >= (1 - observed) * (1 - EDGE)
         elif negative is None:
-            limit = min(observed, (1 - positive) * (1 - _EDGE))
-            negative, clipped = _lowered(self.negative_noise_rate, limit)
-            clipped |= self.clipped and negative >= observed * (1 - _EDGE)
+            limit = min(observed, (1 - positive) * (1 - EDGE))
+            negative, clipped = drawn_in(self.negative_noise_rate, limit)
+            clipped |= self.clipped and negative >= observed * (1 - EDGE)
         rates = NoiseRates.from_noise_rates(positive, negative or 0.0, observed)
         return replace(
             rates,
@@ -374,20 +405,13 @@ class NoiseRates:
         return f"NoiseRates({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        rows = [
-            ("true positives labeled negative", self.positive_noise_rate),
-            ("true negatives labeled positive", self.negative_noise_rate),
-            ("positive labels that are wrong", self.positive_label_error_rate),
-            ("negative labels that are wrong", self.negative_label_error_rate),
-            ("positive labels among all", self.observed_prevalence),
-            ("true positives among all", self.estimated_prevalence),
-        ]
         body = "".join(
-            f"<tr><td>{html.escape(name)}</td><td style='text-align:right'>{share:.1%}</td></tr>"
-            for name, share in rows
+            f"<tr><td>{name}</td><td style='text-align:right'>{getattr(self, field):.1%}</td></tr>"
+            for field, name in RATE_NAMES.items()
         )
-        title = "Noise rates" if self.reliable else "Noise rates (not reliable)"
-        return f"<table><caption>{title}</caption><tbody>{body}</tbody></table>"
+        return (
+            f"<table><caption>{rates_title(self.reliable)}</caption><tbody>{body}</tbody></table>"
+        )
 
 
 def validate_noise_rates(noise_rates: Any) -> None:
@@ -417,61 +441,6 @@ def rates_of_rows(
         n_negative=n_negative,
         clipped=clipped,
     )
-
-
-def possible_noise_rates(
-    positive: float, negative: float, observed: float
-) -> tuple[float, float, bool]:
-    """Return the nearest noise rates that the observed prevalence allows, and whether they moved.
-
-    Estimates are counted, not derived, so they may contradict rho_0 <= p_s1 <= 1 - rho_1.
-    """
-    # Labels that carry no information reach both limits; then both give way alike, which leaves
-    # the prevalence as observed.
-    both = min(positive, 1 - observed) + min(negative, observed)
-    shrink = 1 - _EDGE if both > 1 - _EDGE else 1.0
-    positive, positive_moved = _lowered(positive, (1 - observed) * shrink)
-    negative, negative_moved = _lowered(negative, observed * shrink)
-    return positive, negative, positive_moved or negative_moved
-
-
-def _lowered(rate: float, limit: float) -> tuple[float, bool]:
-    """Return a rate of at most the limit, and whether it moved by more than rounding."""
-    return min(rate, limit), rate > limit + 2 * _EDGE
-
-
-def _refuse_impossible(positive: float, negative: float, observed: float) -> None:
-    if positive + negative >= 1 - _ROUNDING:
-        raise ValueError(
-            "positive_noise_rate + negative_noise_rate must be below 1, got "
-            f"{positive:g} + {negative:g} = {positive + negative:g}. Check which class is "
-            "positive, or use a stronger classifier."
-        )
-    if negative > observed + _ROUNDING:
-        raise ValueError(
-            "negative_noise_rate must not exceed the share of positive labels, got "
-            f"{negative:g} with {observed:g} of the labels positive. Wrong positive labels alone "
-            "would be more than all of them: check the rate, or which class is positive."
-        )
-    if positive > 1 - observed + _ROUNDING:
-        raise ValueError(
-            "positive_noise_rate must not exceed the share of negative labels, got "
-            f"{positive:g} with {1 - observed:g} of the labels negative. Wrong negative labels "
-            "alone would be more than all of them: check the rate, or which class is positive."
-        )
-
-
-def _refuse_contradiction(contradicts: bool, first: str, second: str) -> None:
-    if contradicts:
-        raise ValueError(
-            f"{first} and {second} must fit the observed prevalence, but they imply more wrong "
-            "labels than there are rows. Check the rates, and which class is positive."
-        )
-
-
-def _part(mass: float, whole: float) -> float:
-    """Return mass / whole, and no noise in a class that has no members."""
-    return mass / whole if mass > 0 else 0.0
 
 
 def _shown(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._histogram import ScoreHistogram
+from rankprune.core._auc import are_counts
 from rankprune.core._inputs import (
     BoolArray,
     FloatArray,
@@ -19,9 +19,10 @@ from rankprune.core._inputs import (
     validate_batch,
     validate_inputs,
 )
-from rankprune.core._kernel import kernel_for
 from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
-from rankprune.core._selection import Ranked, value_of_rank
+from rankprune.core.counting._histogram import ScoreHistogram
+from rankprune.core.counting._kernel import kernel_for
+from rankprune.core.counting._selection import Ranked, value_of_rank
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 
 # A residue of a row's weight below this share is rounding, not mass that stays.
@@ -252,9 +253,10 @@ def prune_labels(
     Returns
     -------
     Pruning
-        Without weights exactly ``round(label_error_rate * n)`` rows of each label; with weights
-        that share of the mass, where the row at the boundary keeps the rest of its weight. Rows
-        that tie at a cut-off go in the order in which they stand. One row of each label stays.
+        Exactly ``round(label_error_rate * n)`` rows of each label. Whole-number weights count
+        rows, so weights of 1 change nothing; of other weights that share of the mass goes,
+        unrounded. The row at the boundary keeps the rest of its weight. Rows that tie at a cut-off
+        go in the order of the rows. One row of each label stays.
 
     Notes
     -----
@@ -319,15 +321,34 @@ def rank_suspects(
     pruning = prune_labels(
         inputs.is_positive, inputs.probabilities, noise_rates, sample_weight=inputs.sample_weight
     )
-    rows = np.flatnonzero(pruning.mask)
-    scores = inputs.probabilities[rows].astype(np.float64)
-    margins = np.where(
-        inputs.is_positive[rows],
-        (pruning.positive_cutoff or 0.0) - scores,
-        scores - (pruning.negative_cutoff or 0.0),
-    )
+    cutoffs = (pruning.positive_cutoff, pruning.negative_cutoff)
+    return order_pruned(inputs.is_positive, inputs.probabilities, pruning.mask, cutoffs)
+
+
+def order_pruned(
+    is_positive: BoolArray,
+    probabilities: FloatArray,
+    mask: BoolArray,
+    cutoffs: tuple[float | None, float | None],
+) -> Suspects:
+    """Return the rows of a mask by their margin to the cut-off of their label."""
+    rows = np.flatnonzero(mask)
+    scores = probabilities[rows].astype(np.float64)
+    positive, negative = (cutoff or 0.0 for cutoff in cutoffs)
+    margins = np.where(is_positive[rows], positive - scores, scores - negative)
     order = np.argsort(-margins, kind="stable")
     return Suspects(rows[order], margins[order])
+
+
+def cutoffs_of_mask(
+    is_positive: BoolArray, probabilities: FloatArray, mask: BoolArray
+) -> tuple[float | None, float | None]:
+    """Return the scores of the last pruned row of each label, None where none is pruned."""
+    positive, negative = mask & is_positive, mask & ~is_positive
+    return (
+        float(probabilities[positive].max()) if positive.any() else None,
+        float(probabilities[negative].min()) if negative.any() else None,
+    )
 
 
 def _prune_rows(
@@ -365,13 +386,13 @@ def _prune_mass(
     kept = sample_weight.copy()
     cutoffs: list[float | None] = []
     masses: list[float] = []
-    for label, share, name in ((True, shares[0], "positive"), (False, shares[1], "negative")):
+    targets = _mass_to_prune(inputs.is_positive, sample_weight, shares)
+    for label, target, name in ((True, targets[0], "positive"), (False, targets[1], "negative")):
         members = np.flatnonzero((inputs.is_positive == label) & (sample_weight > 0))
         scores = inputs.probabilities[members] if label else -inputs.probabilities[members]
         members = members[np.argsort(scores, kind="stable")]
-        # What stays on each row of all the mass up to it, were the share taken from the front.
-        left = np.cumsum(sample_weight[members])
-        left -= share * left[-1]
+        # The mass up to each row that stays if the target is taken from the front.
+        left = np.cumsum(sample_weight[members]) - target
         left[left < _NO_RESIDUE * sample_weight[members]] = 0
         if left[-1] == 0:
             _warn_almost_emptied(name)
@@ -382,6 +403,16 @@ def _prune_mass(
         masses.append(float((sample_weight[members] - kept[members]).sum()))
     mask = (kept == 0) & (sample_weight > 0)
     return Pruning(mask, cutoffs[0], cutoffs[1], masses[0], masses[1], kept)
+
+
+def _mass_to_prune(
+    is_positive: BoolArray, sample_weight: NDArray[np.float64], shares: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the mass of each label that goes; a whole number where weights count rows."""
+    positive, negative = (float(sample_weight[rows].sum()) for rows in (is_positive, ~is_positive))
+    if are_counts(sample_weight):
+        return rows_to_prune(shares, (int(positive), int(negative)))
+    return shares[0] * positive, shares[1] * negative
 
 
 def _leave_one(count: int, n_rows: int, name: str) -> int:

@@ -11,13 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import (
-    validate_inputs,
-    validate_label_frequency,
-    validate_labels,
-    validate_probabilities,
-)
+from rankprune.core._inputs import validate_inputs, validate_labels, validate_probabilities
 from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
+from rankprune.core._parameters import validate_label_frequency
 
 
 def label_dependent_weights(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from rankprune.core._informative import effective_rows
+from rankprune.core._auc import effective_rows
 from rankprune.core._inputs import BoolArray
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from rankprune.core._inputs import count_true, validate_labels, validate_rate, validate_share
+from rankprune.core._inputs import count_true, validate_labels
+from rankprune.core._parameters import validate_rate, validate_share
 from rankprune.core._random import RandomState, as_generator
 
 # Variance of the paper's positive class; its negative class has unit variance.

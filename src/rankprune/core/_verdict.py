@@ -1,4 +1,4 @@
-"""A plain answer from the scores: the labels are clean, noise was found, or nobody can tell.
+"""The verdict from the scores: the labels are clean, noise was found, or it cannot be told.
 
 Overlap and noise leave the same mark on labels and scores: rows that look like the other class.
 What tells them apart is a plateau, and whether the scores would separate the classes if the
@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankprune.core._informative import auc
+from rankprune.core import _words
+from rankprune.core._auc import SEPARATED_AUC, auc, effective_rows
 from rankprune.core._inputs import (
     FloatArray,
     Inputs,
@@ -22,41 +23,42 @@ from rankprune.core._inputs import (
     validate_weighted_labels,
 )
 from rankprune.core._noise_rates import NoiseRates
-from rankprune.core._registry import (
+from rankprune.core.estimators._registry import (
     DEFAULT_ESTIMATOR,
     NoiseEstimator,
     find_noise_estimator,
     uninformative_reason,
 )
 
-# Chosen together on part of the bank: the share of the smaller class up to which labels count as
-# clean, and the AUC that clean labels must reach before what is left over is called noise.
+# The share of the smaller class up to which labels count as clean. Chosen on part of the bank of
+# data sets, together with SEPARATED_AUC.
 _CLEAN_SHARE = 0.05
-_SEPARATED_AUC = 0.85
+# Fewer rows say too little for any verdict.
+MIN_ROWS = 100
 
 VerdictLevel = Literal["clean", "noise found", "cannot tell"]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether labels are wrong at all, and why we think so.
+    """Whether labels are wrong at all, and why.
 
     Attributes
     ----------
     level : {"clean", "noise found", "cannot tell"}
     reasons : tuple of str
-        What the level rests on and, where it is open, what would decide it.
+        What the level rests on and, where it is open, what would settle it.
     affected_share : float
-        Of the smaller class, the share that wrong labels touch: 1 - (1 - pi)(1 - rho), by the
-        mildest opinion among the models and their mean.
+        Share of the smaller class that wrong labels affect: 1 - (1 - pi)(1 - rho), by the lowest
+        of the estimates from each model and from their mean.
     auc : float
-        Of the (mean) probabilities against the given labels.
+        AUC of the (mean) probabilities against the given labels.
     clean_auc : float
-        What that AUC would be against right labels if `noise_rates` were true.
+        What that AUC would be against correct labels if `noise_rates` were true.
     noise_rates : NoiseRates
         Estimated from the (mean) probabilities.
     n_opinions : int
-        Models that were heard.
+        Number of models whose probabilities were used.
 
     Examples
     --------
@@ -88,6 +90,8 @@ def judge_labels(
     pos_label: Any = None,
 ) -> Verdict:
     """Return whether the labels are clean, noisy, or neither can be told from these scores.
+
+    Fewer than 100 rows are never enough to tell.
 
     Parameters
     ----------
@@ -126,12 +130,22 @@ def judge_labels(
 
 
 def judge(
-    inputs: Inputs, members: list[FloatArray], method: str | NoiseEstimator = DEFAULT_ESTIMATOR
+    inputs: Inputs,
+    members: list[FloatArray],
+    method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+    *,
+    estimated: NoiseRates | None = None,
 ) -> Verdict:
-    """Return the verdict on checked labels, by the mean probabilities and those of each member."""
+    """Return the verdict on checked labels, by the mean probabilities and those of each member.
+
+    The rates of the mean are those passed as ``estimated``, so that a verdict never shows other
+    numbers than the answer it belongs to.
+    """
     estimator = find_noise_estimator(method)
     labels = inputs.is_positive.view(np.int8)
-    rates = estimator(labels, inputs.probabilities, sample_weight=inputs.sample_weight)
+    rates = estimated
+    if rates is None:
+        rates = estimator(labels, inputs.probabilities, sample_weight=inputs.sample_weight)
     opinions = [rates]
     if len(members) > 1:
         opinions += [
@@ -142,14 +156,15 @@ def judge(
     kept = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
     clean_auc = 0.5 + (noisy_auc - 0.5) / kept if kept > 0 else 1.0
     clean_auc = min(max(clean_auc, 0.0), 1.0)
-    level, reasons = _decide(
-        uninformative_reason(inputs, rates), affected, noisy_auc, clean_auc, rates
-    )
-    if len(members) == 1 and level != "clean":
-        reasons += (
-            "One model was heard, and what it does badly looks like noise. Hear more: the "
-            'committee (scorer="committee"), or probabilities of several models.',
+    n_rows = _rows_judged(inputs)
+    if n_rows < MIN_ROWS:
+        level, reasons = _too_few(n_rows)
+    else:
+        level, reasons = _decide(
+            uninformative_reason(inputs, rates), affected, noisy_auc, clean_auc, rates
         )
+        if len(members) == 1 and level != "clean":
+            reasons += (_words.ONE_MODEL,)
     return Verdict(level, reasons, affected, noisy_auc, clean_auc, rates, len(members))
 
 
@@ -168,12 +183,24 @@ def _columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
 
 
 def _affected_share(rates: NoiseRates) -> float:
-    """Return what wrong labels touch of the smaller class."""
+    """Return the share of the smaller class that wrong labels affect."""
     if rates.estimated_prevalence <= 0.5:
         right = (1 - rates.positive_label_error_rate) * (1 - rates.positive_noise_rate)
     else:
         right = (1 - rates.negative_label_error_rate) * (1 - rates.negative_noise_rate)
     return 1 - right
+
+
+def _rows_judged(inputs: Inputs) -> float:
+    weight = inputs.sample_weight
+    return len(inputs.is_positive) if weight is None else effective_rows(weight)
+
+
+def _too_few(n_rows: float) -> tuple[VerdictLevel, tuple[str, ...]]:
+    return "cannot tell", (
+        _words.too_few_rows(n_rows, MIN_ROWS),
+        _words.MORE_ROWS_WOULD_SETTLE_IT,
+    )
 
 
 def _decide(
@@ -185,30 +212,22 @@ def _decide(
 ) -> tuple[VerdictLevel, tuple[str, ...]]:
     if uninformative is not None:
         return "cannot tell", (
-            f"The probabilities do not tell the labels apart: {uninformative}.",
-            "A better model would decide it, or people who look at a random sample of rows.",
+            _words.not_told_apart(uninformative),
+            _words.WHAT_WOULD_SETTLE_IT,
         )
     if affected <= _CLEAN_SHARE:
         return "clean", (
-            f"Wrong labels touch {affected:.1%} of the smaller class by the mildest opinion; up to "
-            f"{_CLEAN_SHARE:.0%} counts as clean.",
-            "Pruning would cost more than it mends: fit the plain classifier.",
+            _words.affects_little(affected, _CLEAN_SHARE),
+            _words.PRUNING_WOULD_HARM,
         )
-    touched = (
-        f"Wrong labels seem to touch {affected:.1%} of the smaller class, even by the mildest "
-        "opinion."
-    )
-    if clean_auc < _SEPARATED_AUC:
+    if clean_auc < SEPARATED_AUC:
         return "cannot tell", (
-            touched,
-            f"But the scores separate the classes badly (AUC {noisy_auc:.2f}), and would still if "
-            f"that noise were gone (AUC {clean_auc:.2f}): a clean but hard problem looks the same.",
-            "A better model would decide it, or people who look at a random sample of rows.",
+            _words.affects_much(affected),
+            _words.hard_problem(noisy_auc, clean_auc),
+            _words.WHAT_WOULD_SETTLE_IT,
         )
     return "noise found", (
-        touched,
-        f"{rates.positive_label_error_rate:.1%} of the positive labels and "
-        f"{rates.negative_label_error_rate:.1%} of the negative ones are wrong by the estimate.",
-        f"Against right labels the scores would separate the classes well (AUC {clean_auc:.2f}; "
-        f"{noisy_auc:.2f} against the given ones), so overlap does not explain it.",
+        _words.affects_much(affected),
+        _words.wrong_labels(rates.positive_label_error_rate, rates.negative_label_error_rate),
+        _words.separate_classes(noisy_auc, clean_auc),
     )

@@ -45,10 +45,11 @@ def correction_weights(
     """
     validate_noise_rates(noise_rates)
     is_positive = validate_labels(labels, pos_label=pos_label).is_positive
+    return np.where(is_positive, *class_weights(noise_rates))
+
+
+def class_weights(noise_rates: NoiseRates) -> tuple[float, float]:
+    """Return the weight of a positive and of a negative label; 1 where the rates mean nothing."""
     if not noise_rates.reliable:
-        return np.ones(len(is_positive))
-    return np.where(
-        is_positive,
-        1 / (1 - noise_rates.positive_noise_rate),
-        1 / (1 - noise_rates.negative_noise_rate),
-    )
+        return 1.0, 1.0
+    return 1 / (1 - noise_rates.positive_noise_rate), 1 / (1 - noise_rates.negative_noise_rate)

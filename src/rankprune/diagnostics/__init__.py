@@ -1,20 +1,18 @@
-"""How far to trust the noise rates: what the scores separate, and what they cannot tell."""
+"""How far to trust the noise rates: do the scores separate the classes, are they calibrated?"""
 
 from rankprune.core import Verdict, judge_labels
 from rankprune.diagnostics._calibration import Calibration, calibration
+from rankprune.diagnostics._calibration_display import CalibrationDisplay
+from rankprune.diagnostics._comparison_display import ComparisonDisplay
 from rankprune.diagnostics._diagnosis import Diagnosis, diagnose
-from rankprune.diagnostics._displays import (
-    CalibrationDisplay,
-    ComparisonDisplay,
-    NoiseRateDisplay,
-    ProbabilityDisplay,
-    SeparabilityDisplay,
-)
+from rankprune.diagnostics._noise_rate_display import NoiseRateDisplay
+from rankprune.diagnostics._probability_display import ProbabilityDisplay
 from rankprune.diagnostics._separability import (
     SeparabilityCurve,
     SeparabilitySide,
     separability_curve,
 )
+from rankprune.diagnostics._separability_display import SeparabilityDisplay
 
 __all__ = [
     "Calibration",

@@ -1,6 +1,6 @@
-"""Calibration against the given labels: whether a probability of 0.8 means 80 % positive labels.
+"""Calibration against the given labels: does a probability of 0.8 mean 80 % positive labels?
 
-Rank Pruning ranks, so it needs no calibration; the thresholds of confident counts do.
+Rank Pruning needs no calibration, since it only ranks; the thresholds of confident counts do.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._groups import group_scores
-from rankprune.core._inputs import Inputs, validate_count, validate_inputs, validate_level
+from rankprune.core._inputs import validate_inputs
+from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._shares import row_weights, share_band
+from rankprune.core.counting._score_groups import group_scores
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Bins of about as many rows each, from low to high probability.
+    """Probabilities and labels in bins of about equal size, from low to high probability.
 
     Attributes
     ----------
     mean_probability, share_positive : ndarray
-        What was predicted and what the given labels show, per bin.
+        Mean prediction and share of positive labels in each bin.
     low, high : ndarray
         Confidence band of the share.
     rows : ndarray
-        Rows (or weight) per bin.
+        Rows, or their total weight, in each bin.
     error : float
-        Mean absolute difference of the two, by rows.
+        Mean absolute difference of the two, weighted by rows.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def calibration(
     labels, probabilities, sample_weight, pos_label
         As in `estimate_noise_rates`.
     n_bins : int, default=10
-        Bins at most; rows of equal probability share one.
+        Largest number of bins; rows of equal probability share a bin.
     level : float, default=0.95
         Confidence level of the band.
 
@@ -77,11 +78,7 @@ def calibration(
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
-    return calibrate(inputs, n_bins, validate_level(level))
-
-
-def calibrate(inputs: Inputs, n_bins: int, level: float) -> Calibration:
-    """Return the calibration of checked probabilities."""
+    validate_level(level)
     rows = row_weights(inputs.is_positive, inputs.sample_weight)
     groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
     bins = np.minimum((groups.mid_ranks() * n_bins).astype(np.intp), n_bins - 1)

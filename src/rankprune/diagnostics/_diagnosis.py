@@ -1,4 +1,4 @@
-"""Everything the scores say about the labels, in one record."""
+"""The verdict, separability and calibration of one set of scores in one record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankprune.core import Verdict, judge_labels
 from rankprune.core._inputs import validate_weighted_labels
-from rankprune.core._registry import DEFAULT_ESTIMATOR, NoiseEstimator
+from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, NoiseEstimator
 from rankprune.diagnostics._calibration import Calibration, calibration
 from rankprune.diagnostics._separability import SeparabilityCurve, separability_curve
 
@@ -24,16 +24,16 @@ class Diagnosis:
     verdict : Verdict
         Clean, noise found, or cannot tell, with the reasons and the AUC.
     separability : SeparabilityCurve
-        Flat ends speak for the noise rates, climbing ones for overlap.
+        Flat ends support the noise rates, rising ends suggest overlap.
     calibration : Calibration
-        Of the probabilities against the given labels.
+        Calibration of the probabilities against the given labels.
     contradicted : float
         Share of labels that the probabilities contradict (on the other side of 1/2).
     explained_by_noise : float
-        Share of labels that are wrong by the estimate.
+        Estimated share of labels that are wrong.
     left_to_overlap : float
-        What noise does not explain of the contradicted labels: rows that look like the other class
-        without being it, or a model that is too weak to see the difference.
+        Share of contradicted labels that noise does not explain: rows that look like the other
+        class but belong to their own, or a model too weak to see the difference.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Diagnosis:
 
     def __str__(self) -> str:
         flat = [
-            f"{name} end {'level' if side.flat else 'climbing: part of it is overlap'}"
+            f"{name} end {'flat' if side.flat else 'rising, which suggests overlap'}"
             for name, side in (
                 ("positive", self.separability.positive),
                 ("negative", self.separability.negative),
@@ -64,9 +64,9 @@ class Diagnosis:
         lines = [
             str(self.verdict),
             f"separability curve: {', '.join(flat) or 'too few rows to say'}",
-            f"labels that the scores contradict: {self.contradicted:.1%}, of all labels "
-            f"{self.explained_by_noise:.1%} are wrong by the estimate; left to overlap or a weak "
-            f"model: {self.left_to_overlap:.1%}",
+            f"labels that the scores contradict: {self.contradicted:.1%}; labels estimated to be "
+            f"wrong: {self.explained_by_noise:.1%}; left to overlap or a weak model: "
+            f"{self.left_to_overlap:.1%}",
             f"AUC {self.verdict.auc:.3f}, calibration error {self.calibration.error:.3f}, both "
             "against the given labels",
         ]
@@ -86,8 +86,8 @@ def diagnose(
     Parameters
     ----------
     labels, probabilities, method, sample_weight, pos_label
-        As in `judge_labels`; several columns of probabilities are heard one by one for the verdict
-        and by their mean for the rest.
+        As in `judge_labels`. With several columns of probabilities, the verdict uses each column
+        and everything else their mean.
 
     Examples
     --------

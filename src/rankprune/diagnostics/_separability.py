@@ -1,8 +1,8 @@
-"""The separability curve: the noise rate that every threshold would give, with its band.
+"""The separability curve: the noise rate at every threshold, with a confidence band.
 
-Among rows that are surely of one class the share of the other label is that class's noise rate,
-whatever the threshold. So the curve is flat where the scores separate the classes, and climbs
-where rows of the other class come in (the paper's own test, in its discussion).
+Among rows that certainly belong to one class, the share of the other label is that class's noise
+rate at any threshold. So the curve is flat where the scores separate the classes and rises where
+rows of the other class are included (the test proposed in the paper's discussion).
 """
 
 from __future__ import annotations
@@ -13,33 +13,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._groups import group_scores
-from rankprune.core._inputs import validate_count, validate_inputs, validate_level
+from rankprune.core._inputs import validate_inputs
+from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._shares import row_weights, share_band
+from rankprune.core.counting._score_groups import group_scores
 
-# The ends that are compared: the surest quarter of a class, and what follows up to this share.
-_SUREST, _SURE = 0.25, 0.6
-# Ends that differ by more standard errors than this are not flat.
+# Compared with each other: the most certain quarter of a class, and the rows from there to 60 %.
+_MOST_CERTAIN, _CERTAIN = 0.25, 0.6
+# A curve whose two parts differ by more standard errors than this is not flat.
 _Z_FLAT = 2.576
 _MIN_ROWS = 20
 
 
 @dataclass(frozen=True)
 class SeparabilitySide:
-    """The curve of one class, from the surest rows to all of them.
+    """The curve of one class, from the most certain rows to all rows.
 
     Attributes
     ----------
     share_of_class : ndarray
         Rows beyond the threshold, as a multiple of the rows that carry the class's label.
     threshold : ndarray
-        The probability at which those rows begin.
+        The probabilities at which those rows begin.
     noise_rate : ndarray
-        Share of the other label among them: the noise rate, if all of them are of the class.
+        Share of them with the other label: the noise rate if they all belong to the class.
     low, high : ndarray
-        Confidence band of Clopper and Pearson.
+        Clopper-Pearson confidence band.
     flat : bool or None
-        Whether the curve stays level over the surer part of the class; None with too few rows.
+        Whether the curve is flat over the more certain part of the class; None with too few rows.
 
     Examples
     --------
@@ -60,7 +61,12 @@ class SeparabilitySide:
 
 @dataclass(frozen=True)
 class SeparabilityCurve:
-    """Both classes: the highest probabilities first, and the lowest first.
+    """The curves of both classes.
+
+    Attributes
+    ----------
+    positive, negative : SeparabilitySide
+        Highest probabilities first, and lowest probabilities first.
 
     Examples
     --------
@@ -84,16 +90,16 @@ def separability_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> SeparabilityCurve:
-    """Return the noise rates that every threshold would give.
+    """Return the noise rate of each class at every threshold.
 
     Parameters
     ----------
     labels, probabilities, sample_weight, pos_label
         As in `estimate_noise_rates`.
     level : float, default=0.95
-        Confidence level of the band, at each point by itself.
+        Confidence level of the band, for each point separately.
     n_points : int, default=200
-        Thresholds at most, evenly spaced on a logarithmic scale of the rows beyond them.
+        Largest number of thresholds, spaced evenly by the logarithm of the rows beyond them.
 
     Examples
     --------
@@ -138,9 +144,9 @@ def _side(
 def _is_flat(
     beyond: NDArray[np.float64], other: NDArray[np.float64], n_class: float
 ) -> bool | None:
-    """Return whether the surest rows of a class carry the other label as often as the next."""
-    first = int(np.searchsorted(beyond, _SUREST * n_class))
-    last = int(np.searchsorted(beyond, _SURE * n_class))
+    """Return whether the most certain rows have the other label as often as the next ones."""
+    first = int(np.searchsorted(beyond, _MOST_CERTAIN * n_class))
+    last = int(np.searchsorted(beyond, _CERTAIN * n_class))
     if last <= first or beyond[first] < _MIN_ROWS:
         return None
     n_first, n_next = beyond[first], beyond[last] - beyond[first]

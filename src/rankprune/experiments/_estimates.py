@@ -1,4 +1,4 @@
-"""What the noise estimators, the verdict and the intervals say of every problem in the bank."""
+"""Estimates, verdicts and interval coverage on every problem of the bank."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.core import NOISE_ESTIMATORS, NoiseRates, judge_labels
-from rankprune.core._informative import auc
+from rankprune.core._auc import auc
 from rankprune.core._inputs import Inputs
-from rankprune.core._intervals import OVER_ROWS, intervals_from, row_replicates
+from rankprune.core._intervals import intervals_from, label_rows, row_replicates
+from rankprune.core._words import OVER_ROWS
 from rankprune.experiments._bank import MODELS, Problem, Scored, Split, scored, slug
 from rankprune.experiments._cache import cached
 
@@ -24,7 +25,7 @@ RATE_NAMES = (
     "negative_label_error_rate",
 )
 CONFIDENCE = (0.5, 0.8, 0.95)
-# Intervals are measured for one model and the committee: each takes as many estimates as this.
+# Intervals are measured for one model and the committee, because each takes N_RESAMPLES estimates.
 INTERVAL_MODEL = "logistic"
 N_RESAMPLES = 100
 
@@ -32,17 +33,17 @@ Rates = NDArray[np.float64]
 
 
 class Findings(NamedTuple):
-    """What was found in one problem at one noise level.
+    """The findings on one problem at one noise level.
 
     Attributes
     ----------
     truth : ndarray of shape (4,)
-        The rates that the flips made: rho1, rho0, pi1, pi0.
+        The true rates after flipping: rho1, rho0, pi1, pi0.
     rates : ndarray of shape (models, scorers, estimators, 4)
     verdicts : ndarray of shape (models,)
         Index into `VERDICTS`.
     aucs : ndarray of shape (models, scorers)
-        Against the given labels.
+        AUC against the given labels.
     """
 
     truth: Rates
@@ -74,7 +75,7 @@ def estimate(name: str, labels: NDArray[np.bool_], probabilities: NDArray[np.flo
 
 
 def findings(problem: Problem, split: Split, level: tuple[float, float]) -> Findings:
-    """Return what was found in a problem at a noise level, cached."""
+    """Return the findings on a problem at a noise level, cached."""
 
     def compute() -> dict[str, NDArray[Any]]:
         scores = scored(problem, split, level)
@@ -84,8 +85,8 @@ def findings(problem: Problem, split: Split, level: tuple[float, float]) -> Find
         for row, model in enumerate(MODELS):
             for column, probabilities in enumerate((scores.of(model), scores.committee(model))):
                 aucs[row, column] = auc(scores.labels, probabilities)
-                for place, name in enumerate(ESTIMATORS):
-                    rates[row, column, place] = estimate(name, scores.labels, probabilities)
+                for index, name in enumerate(ESTIMATORS):
+                    rates[row, column, index] = estimate(name, scores.labels, probabilities)
             verdict = judge_labels(scores.labels, scores.members(model))
             verdicts[row] = VERDICTS.index(verdict.level)
         truth = true_rates(split.true_labels, scores.labels)
@@ -95,7 +96,7 @@ def findings(problem: Problem, split: Split, level: tuple[float, float]) -> Find
 
 
 def covered(problem: Problem, split: Split, level: tuple[float, float]) -> NDArray[np.bool_]:
-    """Return whether intervals held the truth: scorers x confidence levels x the four rates."""
+    """Return whether intervals contain the truth: scorers x confidence levels x four rates."""
 
     def compute() -> dict[str, NDArray[Any]]:
         scores = scored(problem, split, level)
@@ -116,9 +117,11 @@ def _coverage(
     replicates = row_replicates(
         Inputs(scores.labels, probabilities, None), "curve", N_RESAMPLES, random_state=0
     )
+    sizes = label_rows(scores.labels, None)
     rows = []
     for confidence in CONFIDENCE:
-        found = dict(intervals_from(rates, replicates, confidence, OVER_ROWS).items())
+        intervals = intervals_from(rates, replicates, confidence, OVER_ROWS, sizes=sizes)
+        found = dict(intervals.items())
         held = [
             found[name].low <= rate <= found[name].high
             for name, rate in zip(RATE_NAMES, truth, strict=True)

@@ -1,4 +1,4 @@
-"""MNIST and CIFAR-10 from their standard files, checked before anything is measured on them."""
+"""MNIST and CIFAR-10, read from their standard files after checking them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankprune.experiments._cache import data_directory
 
 _log = logging.getLogger("rankprune")
 
-# SHA-256 of the unpacked files. A figure means nothing if it was measured on other data.
+# SHA-256 of the unpacked files: figures measured on other data would mean nothing.
 CHECKSUMS = {
     "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
     "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
@@ -29,7 +29,7 @@ CHECKSUMS = {
     "test_batch.bin": "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
 }
 
-# CIFAR-10's classes in the order of their labels, by the names that the paper's tables use.
+# CIFAR-10's classes in the order of their labels, named as in the paper's tables.
 CIFAR_CLASSES = ("plane", "auto", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
@@ -44,7 +44,7 @@ class Images:
 def load_mnist(part: str) -> Images:
     """Return the 60,000 training images ("train") or the 10,000 test images ("t10k").
 
-    Where the files are missing they are asked for from OpenML, which has the same images.
+    If the files are missing, the same images are downloaded from OpenML.
     """
     folder = data_directory() / "mnist"
     images, labels = folder / f"{part}-images-idx3-ubyte", folder / f"{part}-labels-idx1-ubyte"
@@ -57,7 +57,7 @@ def load_mnist(part: str) -> Images:
 def load_cifar10(part: str) -> Images:
     """Return the 50,000 training images ("train") or the 10,000 test images ("test").
 
-    A row holds the red, the green and the blue plane of 32 x 32 pixels, one after the other.
+    A row holds the red, green and blue planes of 32 x 32 pixels, in this order.
     """
     folder = data_directory() / "cifar-10-batches-bin"
     train = [f"data_batch_{number}.bin" for number in range(1, 6)]
@@ -79,19 +79,19 @@ def _scaled(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def _read(path: Path) -> bytes:
-    """Return the bytes of a file, after making sure that they are the right ones."""
+    """Return the bytes of a file after comparing its checksum."""
     content = path.read_bytes()
     expected = CHECKSUMS.get(path.name)
     if expected is not None and hashlib.sha256(content).hexdigest() != expected:
         raise ValueError(
-            f"{path} must be the standard file, but its {len(content)} bytes have another "
-            "checksum. Unpack it again; it must not be compressed."
+            f"{path} must be the standard file, but its {len(content)} bytes have a "
+            "different checksum. Unpack it again; it must not be compressed."
         )
     return content
 
 
 def _mnist_from_openml(part: str, folder: Path) -> Images:
-    _log.info("MNIST is not in %s; asking OpenML for it", folder)
+    _log.info("MNIST is not in %s; downloading it from OpenML", folder)
     try:
         pixels, digits = fetch_openml(
             "mnist_784", version=1, return_X_y=True, as_frame=False, data_home=folder.parent

@@ -1,7 +1,7 @@
 """Many logistic regressions on the same rows at once, for experiments that repeat one data set.
 
-Noise experiments fit the same rows hundreds of times with other labels. Side by side these fits are
-matrix products, and in coordinates in which the loss is nearly round they need few of them.
+Noise experiments fit the same rows hundreds of times with different labels. Together these fits are
+matrix products, and in coordinates in which the loss is nearly spherical, few of them are needed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from scipy.special import expit
 _log = logging.getLogger("rankprune")
 
 _HISTORY = 10
-# What a row adds to the curvature of the loss in a typical model, p (1 - p).
+# The curvature that a row adds to the loss of a typical model, p (1 - p).
 _CURVATURE = 0.05
 _ROWS_AT_ONCE = 4096
-# The share of the expected decrease that a step must bring, and how often it is halved for that.
+# The share of the expected decrease that a step must achieve, and how often it may be halved.
 _SUFFICIENT = 1e-4
 _MAX_HALVINGS = 20
 
@@ -41,10 +41,10 @@ class LogisticModels:
 
 @dataclass(frozen=True)
 class RoundRows:
-    """Rows in coordinates in which a logistic loss curves alike in every direction.
+    """Rows in coordinates in which a logistic loss curves equally in every direction.
 
-    The penalty is told the new coordinates, so that every minimum is the same as before; a solver
-    just gets there in tens of steps instead of hundreds.
+    The penalty is transformed too, so every minimum stays the same; a solver reaches it in tens of
+    steps instead of hundreds.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class RoundRows:
         Centred, rotated and scaled; the last column stands for the intercept.
     centre : array of shape (n_features,)
     back : array of shape (n_features, n_features)
-        Turns new coefficients into those of the rows as they were.
+        Turns new coefficients into those of the original rows.
     scales : array of shape (n_features + 1,)
     """
 
@@ -63,7 +63,7 @@ class RoundRows:
 
     @classmethod
     def of(cls, X: Matrix, *, C: float = 1.0) -> RoundRows:
-        """Return these rows in coordinates for models with this C."""
+        """Return rows in coordinates that suit models with this C."""
         centre = X.mean(axis=0, dtype=np.float64)
         centred = X - centre.astype(np.float32)
         variances, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
@@ -79,7 +79,7 @@ class RoundRows:
         return replace(self, rows=self.rows[chosen])
 
     def models(self, coefficients: Matrix) -> LogisticModels:
-        """Return models of the rows as they were."""
+        """Return models of the original rows."""
         slopes = self.back @ coefficients[:-1]
         intercepts = coefficients[-1] / self.scales[-1] - self.centre @ slopes
         return LogisticModels(np.vstack([slopes, intercepts]).astype(np.float32))
@@ -96,9 +96,9 @@ def fit_logistic_models(
 ) -> LogisticModels:
     """Return one logistic regression per column of labels, all on the same rows.
 
-    The loss and the penalty are those of scikit-learn's `LogisticRegression`, an L2 penalty on all
-    but the intercept. So is the rule to stop, a small gradient of the mean loss: its length, and
-    not its largest part alone, must be at most `tol`.
+    Loss and penalty are those of scikit-learn's `LogisticRegression`, with an L2 penalty on all but
+    the intercept. A fit stops when the gradient of the mean loss is small: its length, rather than
+    its largest component as in scikit-learn, must be at most `tol`.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class _Problem:
 
 
 def _minimize(problem: _Problem, *, tol: float, max_iter: int) -> Matrix:
-    """Return the minimum of every model by L-BFGS, each with its own steps and end."""
+    """Return the minimum of every model by L-BFGS, each with its own step lengths and end."""
     n_models = problem.is_positive.shape[1]
     result = np.zeros((problem.rows.shape[1], n_models), np.float32)
     models = np.arange(n_models)
@@ -166,7 +166,7 @@ def _minimize(problem: _Problem, *, tol: float, max_iter: int) -> Matrix:
     steps: list[Matrix] = []
     changes: list[Matrix] = []
     for iteration in range(max_iter):
-        # A rotation keeps lengths, so undoing the scales gives the gradient's length as it was.
+        # A rotation keeps lengths, so undoing the scales gives the original gradient's length.
         undone = problem.scales[:, None] * gradient
         open_ = np.sqrt(_dots(undone, undone)) > tol
         if not open_.all():
@@ -199,11 +199,11 @@ def _dots(left: NDArray[np.floating[Any]], right: NDArray[np.floating[Any]]) -> 
 def _direction(gradient: Matrix, steps: list[Matrix], changes: list[Matrix]) -> Matrix:
     """Return the quasi-Newton direction of every model from its last steps."""
     if not steps:
-        # The first step has no scale yet: of unit length at most.
+        # The first step has no scale yet, so its length is at most 1.
         size = np.sqrt(_dots(gradient, gradient))
         return (-gradient / np.maximum(size, 1)).astype(np.float32)
     direction = -gradient
-    # A step without curvature (in float32) says nothing and is passed over.
+    # A step without curvature (in float32) carries no information and is skipped.
     curvatures = [_dots(step, change) for step, change in zip(steps, changes, strict=True)]
     inverses = [np.where(c > 0, 1 / np.where(c > 0, c, 1), 0) for c in curvatures]
     shares = []
@@ -231,12 +231,12 @@ def _search(
     gradient: Matrix,
     direction: Matrix,
 ) -> tuple[Matrix, NDArray[np.float64], Matrix]:
-    """Return step lengths that lower every loss enough, with the losses and gradients there."""
+    """Return step lengths that lower every loss enough, and the losses and gradients there."""
     expected = _dots(gradient, direction)
     length = np.ones(len(models), np.float32)
     new_loss, new_gradient = problem.loss_and_gradient(current + direction, models)
     for _ in range(_MAX_HALVINGS):
-        # Near the minimum the decrease drowns in rounding: that counts as enough.
+        # Near the minimum, a decrease lost in rounding counts as enough.
         slack = 1e-7 * np.abs(loss)
         short = np.flatnonzero(new_loss > loss + _SUFFICIENT * length * expected + slack)
         if not len(short):

@@ -29,7 +29,7 @@ CELLS = tuple(
 
 @dataclass(frozen=True)
 class NoisyDigit:
-    """One digit against the rest: given labels and out-of-fold probabilities, a column a cell."""
+    """One digit against the rest: given labels and probabilities, one column per cell."""
 
     is_digit: NDArray[np.bool_]
     labels: NDArray[np.bool_]
@@ -39,7 +39,7 @@ class NoisyDigit:
 def folds(
     digits: NDArray[np.uint8], seed: int = 0
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the same folds for every problem, so that all of them can be fitted at once."""
+    """Return folds that all problems share, so that they can be fitted at once."""
     splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     return list(splitter.split(digits, digits))
 
@@ -50,7 +50,7 @@ def noisy_labels(
     cells: tuple[tuple[float, float], ...],
     seed: int = 0,
 ) -> NDArray[np.bool_]:
-    """Return flipped labels, one column per (pi1, rho1), drawn alike for the same arguments."""
+    """Return flipped labels, one column per (pi1, rho1), the same for the same arguments."""
     more = [seed] if seed else []
     return np.column_stack(
         [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankprune.comparison._race import trusted_figures
+from rankprune.comparison._measure import trusted_figures
 from rankprune.core import NoiseRates
 from rankprune.experiments._cache import cached
 from rankprune.experiments._contenders import CONTENDERS, Contender, base, known_rates
@@ -21,9 +21,9 @@ from rankprune.experiments._mnist import CELLS, noisy_digit
 _log = logging.getLogger("rankprune")
 
 METHOD_DIGITS = (2, 5, 8)
-# Methods whose cost grows faster than the rows, or that fit dozens of models, get this many.
+# Rows for methods whose cost grows faster than the rows, or that fit dozens of models.
 SLOW_ROWS = 6000
-# Both ends of every comparison, also on the rows of the slow methods.
+# The two ends of every comparison, also on the rows of the slow methods.
 ENDS = ("right labels", "noisy labels")
 METRICS = ("F1", "error", "average precision", "AUC-PR")
 
@@ -59,12 +59,12 @@ def _compute(digit: int, cell: tuple[float, float], name: str, few: bool) -> dic
         chosen = np.sort(np.random.RandomState(digit).permutation(len(labels))[:SLOW_ROWS])
     pixels, labels, truth = train.pixels[chosen], labels[chosen], noisy.is_digit[chosen]
     with warnings.catch_warnings():
-        # Methods are measured outside of what they assume, too.
+        # Methods are also measured where their assumptions do not hold.
         warnings.simplefilter("ignore")
         if name in ENDS:
             model = clone(base()).fit(pixels, truth if name == ENDS[0] else labels)
         else:
-            # Few rows are scored anew: the shared probabilities come from models of all rows.
+            # The shared probabilities come from models of all rows, so few rows are scored again.
             model = _fit(CONTENDERS[name], pixels, labels, truth, None if few else scores)
     _log.info("mnist: %s, digit %d, (pi1, rho1) = %s", name, digit, cell)
     return {"figures": measure(model, test.pixels, test.digits == digit)}

@@ -17,7 +17,7 @@ from rankprune.experiments._mnist import CELLS, DIGITS, folds, noisy_digit
 
 _log = logging.getLogger("rankprune")
 
-# Whose rates prune, and the rounds that are measured.
+# The source of the rates, and the numbers of rounds that are measured.
 VARIANTS: dict[str, tuple[int, ...]] = {
     "true rates": (1,),
     "confident-counts": (1,),
@@ -65,13 +65,13 @@ class Problems:
         )
 
     def clean(self) -> dict[str, NDArray[np.float64]]:
-        """Return F1 of models that were fitted to right labels, the same for every cell."""
+        """Return F1 of models fitted to true labels, the same for every cell."""
         truth = self._noisy[0][:, :: len(CELLS)]
         f1 = self._f1(fit_logistic_models(self.train.pixels, truth))
         return {"f1": np.repeat(f1, len(CELLS), axis=0)}
 
     def plain(self) -> dict[str, NDArray[np.float64]]:
-        """Return F1 of models that were fitted to the flipped labels as they are."""
+        """Return F1 of models fitted to the flipped labels without pruning."""
         return {"f1": self._f1(fit_logistic_models(self.train.pixels, self._noisy[1]))}
 
     def pruned(self, variant: str) -> dict[str, NDArray[np.float64]]:
@@ -116,7 +116,7 @@ class Problems:
 
 
 def _pruned_weights(labels: BoolMatrix, scores: Matrix, rates: list[NoiseRates]) -> Matrix:
-    """Return correction weights, 0 where a row is pruned."""
+    """Return correction weights, 0 for pruned rows."""
     weights = np.empty(labels.shape, np.float32)
     for column, rate in enumerate(rates):
         given, score = np.ascontiguousarray(labels[:, column]), scores[:, column]

@@ -1,4 +1,4 @@
-"""What each way to learn makes of flipped labels, measured on right ones."""
+"""What each strategy learns from flipped labels, measured on true labels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score, f1_score, zero_one_loss
 
 from rankprune.classifier import RankPruningClassifier
+from rankprune.comparison._measure import trusted_figures
 from rankprune.experiments._bank import MODELS, Problem, Scored, Split, scored, slug
 from rankprune.experiments._cache import cached
 
-# Boosting is left out: its weighted fits cost more than all others together.
+# Boosting is left out because its weighted fits cost more than all others together.
 FINAL_MODELS = ("logistic", "naive Bayes", "neighbours", "forest")
 METRICS = ("F1", "error", "average precision")
 
@@ -57,7 +57,7 @@ STRATEGIES: dict[str, Callable[..., Fitted]] = {
 
 
 def outcomes(problem: Problem, split: Split, level: tuple[float, float]) -> NDArray[np.float64]:
-    """Return an array of models x strategies x metrics, measured on right labels, cached."""
+    """Return an array of models x strategies x metrics, measured on true labels, cached."""
     columns = []
     for strategy, fit in STRATEGIES.items():
         name = f"outcomes-{strategy.replace(', ', '-').replace(' ', '-')}-{slug(problem, level)}"
@@ -74,12 +74,9 @@ def _measure_all(
     return {"table": np.array(rows)}
 
 
-def _measure(fitted: Fitted, split: Split) -> tuple[float, float, float]:
+def _measure(fitted: Fitted, split: Split) -> NDArray[np.float64]:
     truth = split.true_test_labels
     predicted = np.asarray(fitted.predict(split.X_test)).astype(bool)
-    probabilities = fitted.predict_proba(split.X_test)[:, 1]
-    return (
-        float(f1_score(truth, predicted, zero_division=0.0)),
-        float(zero_one_loss(truth, predicted)),
-        float(average_precision_score(truth, probabilities)),
-    )
+    probabilities = np.asarray(fitted.predict_proba(split.X_test)[:, 1])
+    f1, error, _, average_precision, _ = trusted_figures(truth, predicted, probabilities)
+    return np.array([f1, error, average_precision], dtype=float)

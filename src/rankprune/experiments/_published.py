@@ -1,4 +1,4 @@
-"""The result tables of the paper, as it prints them."""
+"""The result tables of the paper, as printed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Key = tuple[str, str, str, str, float, float, str]
 
 
 def key_of(row: dict[str, str]) -> Key:
-    """Return what the figure in a row is of."""
+    """Return what the figure in a row measures."""
     return (
         row["dataset"],
         row["classifier"],
@@ -26,15 +26,15 @@ def key_of(row: dict[str, str]) -> Key:
 def published() -> dict[Key, float]:
     """Return every figure by (dataset, classifier, metric, image, pi1, rho1, method).
 
-    Methods are ``true`` (fitted to right labels), ``rp_estimated`` and ``rp_given`` (Rank Pruning
-    with estimated and with given rates), ``nat13``, ``elk08`` and ``liu16``, all with rates given.
+    Methods are ``true`` (fitted to true labels), ``rp_estimated`` and ``rp_given`` (Rank Pruning
+    with estimated and with given rates), ``nat13``, ``elk08`` and ``liu16``, all with given rates.
     """
     return {key_of(row): float(row["value"]) for row in _rows()}
 
 
 @cache
 def table_names() -> dict[tuple[str, str, str], str]:
-    """Return the table of each (dataset, classifier, metric): the one with single images."""
+    """Return the table of each (dataset, classifier, metric), preferring single images."""
     rows = sorted(_rows(), key=lambda row: row["image"] != "avg")
     return {key_of(row)[:3]: row["table"] for row in rows}
 

@@ -1,4 +1,4 @@
-"""Every method in the situations that people meet, on the problems of the bank."""
+"""Every method in eight common situations, on the problems of the bank."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rankprune.experiments._bank import Problem, Split
 from rankprune.experiments._cache import cached, file_name
 from rankprune.experiments._contenders import CONTENDERS, base, known_rates
 from rankprune.experiments._mnist_methods import ENDS, Figures, measure, slug_of
-from rankprune.probabilities import out_of_fold_probabilities
+from rankprune.learners._probabilities import out_of_fold_probabilities
 
 MAX_ROWS, FEW_ROWS = 1000, 100
 
 
 class Rows(NamedTuple):
-    """What a method is given, and the truth of the first rows; the others come from elsewhere."""
+    """Rows for a method, and the true labels of the first ones; the rest are added noise."""
 
     X: NDArray[np.float64]
     labels: NDArray[np.bool_]
@@ -39,8 +39,8 @@ def _flip(rows: Rows, positive: float, negative: float) -> Rows:
     return rows._replace(labels=labels)
 
 
-def _strangers(rows: Rows) -> Rows:
-    """Add a third of rows from elsewhere, with labels by a fair coin."""
+def _with_added_rows(rows: Rows) -> Rows:
+    """Add a third as many uniform rows with random labels."""
     flipped = _flip(rows, 0.2, 0.05)
     X, labels, _ = add_uniform_rows(flipped.X, flipped.labels, share=1 / 3, random_state=0)
     return Rows(X, labels, rows.true_labels)
@@ -48,7 +48,7 @@ def _strangers(rows: Rows) -> Rows:
 
 def _few(rows: Rows) -> Rows:
     chosen = np.random.RandomState(0).permutation(len(rows.X))
-    # As common as in the problem, but enough for three folds of the labels that are left.
+    # As common as in the problem, but enough for three folds of the remaining labels.
     is_positive = rows.true_labels[chosen]
     n_positive = max(FEW_ROWS // 5, round(FEW_ROWS * is_positive.mean()))
     first = np.concatenate(
@@ -64,13 +64,13 @@ SITUATIONS: dict[str, Callable[[Rows], Rows]] = {
     "high noise": lambda rows: _flip(rows, 0.4, 0.3),
     "positive-unlabeled": lambda rows: _flip(rows, 0.5, 0.0),
     "few positives labeled": lambda rows: _flip(rows, 0.9, 0.0),
-    "rows from elsewhere": _strangers,
+    "rows from elsewhere": _with_added_rows,
     "small data": _few,
 }
 
 
 def situation_rows(split: Split, situation: str) -> Rows:
-    """Return a problem's rows as a situation has them."""
+    """Return a problem's rows in a situation."""
     n_rows = min(MAX_ROWS, len(split.X))
     truth = split.true_labels[:n_rows]
     return SITUATIONS[situation](Rows(split.X[:n_rows], truth, truth))
@@ -79,19 +79,19 @@ def situation_rows(split: Split, situation: str) -> Rows:
 def situation_figures(problem: Problem, split: Split, situation: str) -> dict[str, Figures]:
     """Return the figures of every method on a problem, cached method by method."""
     rows = situation_rows(split, situation)
-    place = file_name(f"{situation}-{problem.name}")
+    slug = file_name(f"{situation}-{problem.name}")
     with warnings.catch_warnings():
-        # Methods are measured outside of what they assume, too.
+        # Methods are also measured where their assumptions do not hold.
         warnings.simplefilter("ignore")
         scores = cached(
-            f"situations-scores-{place}",
+            f"situations-scores-{slug}",
             lambda: {
                 "scores": out_of_fold_probabilities(base(), rows.X, rows.labels, random_state=0)
             },
         )["scores"]
         return {
             name: cached(
-                f"situations-{slug_of(name)}-{place}",
+                f"situations-{slug_of(name)}-{slug}",
                 partial(_compute, name, rows, scores, split),
             )["figures"]
             for name in (*ENDS, *CONTENDERS)

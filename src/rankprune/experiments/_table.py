@@ -1,4 +1,4 @@
-"""A table of results as Markdown: what every evaluation prints."""
+"""A table of results in Markdown, as every evaluation prints it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures behind the choice of a method: MNIST beside the paper, and eight situations."""
+"""The tables behind the choice of a method: eight situations, and MNIST beside the paper."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rankprune.experiments._table import Table
 
 _log = logging.getLogger("rankprune")
 
-# Shown beside the slow methods, so that these are compared on the same rows.
+# Shown beside the slow methods, so that all are compared on the same rows.
 _REFERENCES = (*ENDS, "Rank Pruning, true rates", "Rank Pruning")
 _MODELS = ("logistic", "forest", "boosting")
 _PAPER_METRICS = {"F1": "f1", "error": "error", "AUC-PR": "auc_pr"}
@@ -43,7 +43,7 @@ def method_tables(n_jobs: int) -> Iterator[Table]:
 
 
 def forget_measurements() -> None:
-    """Forget all that depends on the methods."""
+    """Remove all cached measurements that depend on the methods."""
     forget("situations-", "mnist-methods-", "rate-estimators-")
 
 
@@ -80,7 +80,7 @@ def _measure_problem(problem: Problem) -> dict[str, dict[str, Figures]]:
 
 
 def _harm_table(measured: NDArray[np.float64], names: tuple[str, ...]) -> Table:
-    """Return how often a method does worse than no method at all."""
+    """Return how often a method is worse than a plain fit."""
     error = METRICS.index("error")
     plain = measured[:, :, names.index(ENDS[1]), error]
     rows = []
@@ -115,7 +115,7 @@ def _estimator_table(n_jobs: int) -> Table:
 
 
 def _pu_levels() -> list[int]:
-    return [place for place, (_, pi1) in enumerate(LEVELS) if pi1 == 0]
+    return [index for index, (_, pi1) in enumerate(LEVELS) if pi1 == 0]
 
 
 def _rate_errors(problem: Problem) -> NDArray[np.float64]:
@@ -128,9 +128,9 @@ def _rate_errors(problem: Problem) -> NDArray[np.float64]:
             scores = scored(problem, split, level)
             truth = true_rates(split.true_labels, scores.labels)
             for column, model in enumerate(_MODELS):
-                for place, estimator in enumerate(NOISE_ESTIMATORS.values()):
+                for index, estimator in enumerate(NOISE_ESTIMATORS.values()):
                     rates = estimator(scores.labels.view(np.int8), scores.of(model))
-                    table[row, column, place] = abs(four_rates(rates) - truth).mean()
+                    table[row, column, index] = abs(four_rates(rates) - truth).mean()
         return {"errors": table}
 
     return cached(f"rate-estimators-{file_name(problem.name)}", compute)["errors"]
@@ -142,9 +142,9 @@ def _mnist_tables(n_jobs: int) -> Iterator[Table]:
     fast = [*ENDS, *(name for name in measured if name not in slow)]
     few = [*_REFERENCES, *slow]
     runs = [(name, False) for name in fast] + [(name, True) for name in few]
-    places = [(digit, cell) for digit in METHOD_DIGITS for cell in FOUR_CELLS]
+    cases = [(digit, cell) for digit in METHOD_DIGITS for cell in FOUR_CELLS]
     found = Parallel(n_jobs=n_jobs)(
-        delayed(_measure_place)(digit, cell, runs) for digit, cell in places
+        delayed(_measure_case)(digit, cell, runs) for digit, cell in cases
     )
     # runs x digits x cells x metrics
     shape = (len(METHOD_DIGITS), len(FOUR_CELLS), len(runs), len(METRICS))
@@ -157,7 +157,7 @@ def _mnist_tables(n_jobs: int) -> Iterator[Table]:
         )
 
 
-def _measure_place(
+def _measure_case(
     digit: int, cell: tuple[float, float], runs: list[tuple[str, bool]]
 ) -> list[Figures]:
     return [figures(digit, cell, name, few=few) for name, few in runs]
@@ -167,14 +167,14 @@ def _mnist_table(
     metric: str, means: NDArray[np.float64], names: list[str], n_rows: str, *, with_paper: bool
 ) -> Table:
     rows = []
-    for place, name in enumerate(names):
-        cells = [f"{mean:.3f}" for mean in means[:, place]]
+    for column, name in enumerate(names):
+        cells = [f"{mean:.3f}" for mean in means[:, column]]
         if with_paper:
             cells = [
                 f"{cell} ({paper})" if paper else cell
                 for cell, paper in zip(cells, _paper_figures(name, metric), strict=True)
             ]
-        rows.append([name, *cells, f"{means[:, place].mean():.3f}"])
+        rows.append([name, *cells, f"{means[:, column].mean():.3f}"])
     beside = " In brackets the paper's figure, the mean of all ten digits." if with_paper else ""
     return Table(
         f"MNIST, {metric}, {n_rows} rows",
@@ -186,7 +186,7 @@ def _mnist_table(
 
 
 def _paper_figures(name: str, metric: str) -> list[str]:
-    """Return what the paper prints for a method at each cell, empty where it has none."""
+    """Return the paper's figure of a method at each cell, empty if it prints none."""
     paper = "true" if name == ENDS[0] else CONTENDERS[name].paper if name in CONTENDERS else None
     if paper is None:
         return [""] * len(FOUR_CELLS)

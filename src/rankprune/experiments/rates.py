@@ -1,10 +1,10 @@
-"""The figures behind the noise rates: estimators, harm, verdicts and intervals, as tables."""
+"""The tables behind the noise rates: estimators, harm, verdicts and intervals."""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +35,8 @@ from rankprune.experiments._table import Table
 
 _log = logging.getLogger("rankprune")
 
-# A problem counts as noisy from this rate on, and as one that scores can speak of from this AUC.
-_NOISY, _TELLING_AUC = 0.1, 0.8
+# A problem counts as noisy from this rate, and its scores as informative above this AUC.
+_NOISY, _INFORMATIVE_AUC = 0.1, 0.8
 _KINDS = ((0.95, 1.01), (0.85, 0.95), (0.0, 0.85))
 _GRID_ESTIMATORS = ("confident-counts", "tight", "curve")
 
@@ -53,7 +53,7 @@ class Record:
 
 
 def measure_bank(n_jobs: int) -> list[Record]:
-    """Return all measurements of the bank; those that are cached cost nothing."""
+    """Return all measurements of the bank, from the cache if possible."""
     parts = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_measure_problem)(problem) for problem in PROBLEMS
     )
@@ -69,7 +69,7 @@ def _measure_problem(problem: Problem) -> list[Record]:
     records = []
     for level in LEVELS:
         with warnings.catch_warnings():
-            # Weak models on noisy labels are the point here, not news.
+            # Weak models on noisy labels are intended here.
             warnings.simplefilter("ignore")
             records.append(
                 Record(
@@ -90,7 +90,7 @@ def rate_tables(n_jobs: int) -> Iterator[Table]:
     yield _bank_table(records)
     yield _error_table(records)
     for title, key in (("noise level (rho1, pi1)", _level_name), ("data", _problem_name)):
-        yield _error_by(reported, title, key)
+        yield _error_by_key(reported, title, key)
     yield _error_by_model(reported)
     yield _outcome_table(records)
     yield _clean_table(records)
@@ -101,7 +101,7 @@ def rate_tables(n_jobs: int) -> Iterator[Table]:
 
 
 def forget_measurements() -> None:
-    """Forget all that depends on the estimators; labels and their scores are kept."""
+    """Remove all cached measurements that depend on the estimators; scores are kept."""
     forget("findings-", "outcomes-", "intervals-", "mnist-grid-errors-", "mnist-f1-")
 
 
@@ -169,36 +169,34 @@ def _error_table(records: Sequence[Record]) -> Table:
     )
 
 
-def _error_by(records: Sequence[Record], title: str, key: Callable[[Record], str]) -> Table:
-    rows = []
+def _error_by_key(records: Sequence[Record], title: str, key: Callable[[Record], str]) -> Table:
+    means = {}
     for name in dict.fromkeys(key(record) for record in records):
         errors = _errors([record for record in records if key(record) == name])
-        means = errors.mean(axis=(0, 1))
-        rows.append([name, *(f"{mean:.3f}" for mean in means[0]), f"{means[1][2]:.3f}"])
+        means[name] = errors.mean(axis=(0, 1))
+    return _error_by(title, means)
+
+
+def _error_by_model(records: Sequence[Record]) -> Table:
+    return _error_by("classifier", dict(zip(MODELS, _errors(records).mean(axis=0), strict=True)))
+
+
+def _error_by(title: str, means: Mapping[str, NDArray[np.float64]]) -> Table:
+    """Return a table of mean errors, scorers x estimators, by name."""
+    last = SCORERS.index("committee"), ESTIMATORS.index("curve")
     return Table(
         f"Error of the noise rates by {title}",
         "Reported part; own scores, and in the last column the curve on the committee's.",
         (title, *ESTIMATORS, "committee, curve"),
-        rows,
-    )
-
-
-def _error_by_model(records: Sequence[Record]) -> Table:
-    means = _errors(records).mean(axis=0)
-    rows = [
-        [model, *(f"{mean:.3f}" for mean in means[m][0]), f"{means[m][1][2]:.3f}"]
-        for m, model in enumerate(MODELS)
-    ]
-    return Table(
-        "Error of the noise rates by classifier",
-        "Reported part; own scores, and in the last column the curve on the committee's.",
-        ("classifier", *ESTIMATORS, "committee, curve"),
-        rows,
+        [
+            [name, *(f"{mean:.3f}" for mean in errors[0]), f"{errors[last]:.3f}"]
+            for name, errors in means.items()
+        ],
     )
 
 
 def _guarded(record: Record) -> NDArray[np.float64]:
-    """Return outcomes with one more strategy: the committee, and the plain fit if it says clean."""
+    """Return outcomes with one more strategy: the committee, or the plain fit if it says clean."""
     names = list(STRATEGIES)
     final = [list(MODELS).index(model) for model in FINAL_MODELS]
     is_clean = record.findings.verdicts[final] == VERDICTS.index("clean")
@@ -255,12 +253,12 @@ def _verdict_table(records: Sequence[Record]) -> Table:
             ("clean labels", np.broadcast_to(strength == 0, aucs.shape)),
             ("5 % and 5 %", np.broadcast_to(both_five, aucs.shape)),
             (
-                f"noise of 10 % and more, AUC > {_TELLING_AUC:g}",
-                (strength >= _NOISY) & (aucs > _TELLING_AUC),
+                f"noise of 10 % and more, AUC > {_INFORMATIVE_AUC:g}",
+                (strength >= _NOISY) & (aucs > _INFORMATIVE_AUC),
             ),
             (
-                f"noise of 10 % and more, AUC <= {_TELLING_AUC:g}",
-                (strength >= _NOISY) & (aucs <= _TELLING_AUC),
+                f"noise of 10 % and more, AUC <= {_INFORMATIVE_AUC:g}",
+                (strength >= _NOISY) & (aucs <= _INFORMATIVE_AUC),
             ),
         ):
             if not chosen.any():

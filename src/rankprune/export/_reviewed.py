@@ -1,4 +1,4 @@
-"""The table given back: every cell as it was, but for suspects marked or left out, or labels."""
+"""The table with the labels that reviewers settled; every other cell as it was."""
 
 from __future__ import annotations
 
@@ -9,64 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._files import refuse_same_file, whole_file
-from rankprune._label_check import LabelCheck
-from rankprune._relabel import relabel_json, relabel_text
-from rankprune._spooling import FORMATS
 from rankprune.exceptions import TableError
-from rankprune.table_model import open_checked
-from rankprune.tables import Table, open_table, output_format
-
-MARKS = ("rankprune_suspect", "rankprune_probability", "rankprune_rank")
-_KEPT, _NEW = "rankprune_kept", "rankprune_new_label"
-
-
-def export_table(
-    run: LabelCheck,
-    path: Any,
-    table: Any = None,
-    *,
-    drop_suspects: bool = False,
-    spreadsheet_safe: bool = False,
-) -> tuple[int, int]:
-    """Write the checked table to a new file, and return the rows kept and removed.
-
-    Parameters
-    ----------
-    run : LabelCheck
-    path : path
-        CSV, TSV or Parquet by its ending.
-    table : path or data frame, default=None
-        The table that was checked; by default where it lay. A changed one is refused.
-    drop_suspects : bool, default=False
-        Leave suspects out; by default three columns are added that mark them.
-    spreadsheet_safe : bool, default=False
-        Keep spreadsheets from taking cells for formulas, by an apostrophe before them.
-    """
-    place = Path(path)
-    output_format(place)
-    scores = run.scores
-    with open_checked(run, table) as opened:
-        refuse_same_file(place, opened.path)
-        suspect = np.zeros(opened.n_rows, dtype=bool)
-        suspect[scores.rows] = scores.suspect
-        if drop_suspects:
-            removed = int(suspect.sum())
-            beside: dict[str, Any] = {_KEPT: ~suspect}
-            shown, where = [], _KEPT
-        else:
-            removed, where, shown = 0, "true", list(MARKS)
-            beside = _marks(run, opened)
-            beside["rankprune_suspect"] = suspect
-        kept = opened.write(
-            place,
-            beside=beside,
-            shown=shown,
-            where=where,
-            safe=spreadsheet_safe,
-            n_expected=opened.n_rows - removed,
-        )
-    return kept, removed
+from rankprune.export._marked import _NEW, KEPT_NAMES
+from rankprune.run import LabelCheck
+from rankprune.run._checked_table import open_checked
+from rankprune.run._pruned import pruned_rows, trusted_rows
+from rankprune.storage._atomic import refuse_same_file, whole_file
+from rankprune.table import Table, open_table
+from rankprune.table._relabel import relabel_json, relabel_text
+from rankprune.table._source import FORMATS
+from rankprune.table._write import output_delimiter, output_format, write_table
 
 
 @dataclass(frozen=True)
@@ -94,6 +46,7 @@ def export_reviewed(
     table: Any = None,
     *,
     drop_suspects: bool = False,
+    prune: bool = False,
     spreadsheet_safe: bool = False,
 ) -> Exported:
     """Write the checked table with settled labels, and return what was written.
@@ -112,7 +65,9 @@ def export_reviewed(
     is_positive : ndarray of bool
         Their labels.
     drop_suspects : bool, default=False
-        Leave out the suspects that nobody has settled.
+        Leave out the suspects that no reviewer has settled.
+    prune : bool, default=False
+        As in `export_table`.
     """
     place = Path(path)
     with open_checked(run, table) as opened:
@@ -126,16 +81,18 @@ def export_reviewed(
         output_format(place)
         keep = np.ones(opened.n_rows, dtype=bool)
         if drop_suspects:
-            keep[run.scores.rows] = ~run.scores.suspect
+            trusted = trusted_rows(run, opened)
+            keep[run.scores.rows] = ~pruned_rows(run, prune=prune, trusted=trusted)[0]
             keep[rows] = True
         new = np.full(opened.n_rows, None, dtype=object)
         new[list(changed)] = list(changed.values())
-        kept = opened.write(
+        kept = write_table(
+            opened,
             place,
-            beside={_KEPT: keep, _NEW: new},
+            beside={KEPT_NAMES: keep, _NEW: new},
             shown=[],
-            where=_KEPT,
-            replaced={opened.position(run.settings["label"]): _NEW},
+            where=KEPT_NAMES,
+            replaced={opened.position(str(run.settings.label)): _NEW},
             safe=spreadsheet_safe,
             n_expected=int(keep.sum()),
         )
@@ -157,17 +114,16 @@ def _is_alike(table: Table, path: Path) -> bool:
         return False
     kind = FORMATS.get(path.suffix.lower())
     if table.format == "csv":
-        return kind == "csv" and table.delimiter == table.output_delimiter(path)
+        return kind == "csv" and table.delimiter == output_delimiter(table, path)
     return table.format == kind == "jsonl"
 
 
 def _relabeled(run: LabelCheck, table: Table, path: Path, labels: dict[int, str]) -> bool:
-    """Write a text file in which nothing but labels has changed; return whether that went well.
+    """Write a text file in which only labels have changed; return whether that worked.
 
-    It is read again: a file that is quoted in a way of its own may be read otherwise than it was
-    here, and is not kept then.
+    The file is read again: if its unusual quoting makes it read differently, it is not kept.
     """
-    label, encoding = run.settings["label"], run.settings["encoding"]
+    label, encoding = str(run.settings.label), run.settings.encoding
     column = table.position(label)
     others = [name for name in table.names if name != label]
     try:
@@ -208,15 +164,3 @@ def _expected(table: Table, column: int, labels: dict[int, str]) -> list[Any]:
     for row, label in labels.items():
         found[row] = label
     return found
-
-
-def _marks(run: LabelCheck, table: Table) -> dict[str, Any]:
-    """Return what is said of each row in columns of their own."""
-    table.refuse_taken(MARKS)
-    probability = np.full(table.n_rows, np.nan)
-    rank = np.zeros(table.n_rows, dtype=np.int64)
-    probability[run.scores.rows], rank[run.scores.rows] = run.scores.probability, run.scores.rank
-    return {
-        "rankprune_probability": probability,
-        "rankprune_rank": np.ma.masked_equal(rank, 0),
-    }

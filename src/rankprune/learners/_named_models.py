@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.linear_model import LogisticRegression
 
-from rankprune._committee import Boosting
+from rankprune.learners._committee import Boosting
 
 MODELS = ("logistic", "boosting")
 
@@ -26,25 +26,25 @@ def find_model(model: Any) -> Any:
     module, colon, name = model.partition(":")
     if not colon:
         raise ValueError(
-            f"model must be one of {', '.join(MODELS)} or MODULE:OBJECT, got {model!r}. For your "
-            "own classifier: --model my_module:my_classifier"
+            f"estimator must be one of {', '.join(MODELS)} or MODULE:OBJECT, got {model!r}. For "
+            "your own classifier, pass estimator=my_module:my_classifier"
         )
     try:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(
-            f"model must name something that can be imported; {model!r} cannot: {error}. Check its "
-            "spelling, and that it lies where Python looks."
+            f"estimator must name an object that can be imported; {model!r} cannot: {error}. Check "
+            "its spelling, and that its module is on the Python path."
         ) from error
     made = found() if isinstance(found, type) or not hasattr(found, "fit") else found
     if not hasattr(made, "fit"):
         raise ValueError(
-            f"model must be a classifier, got {type(made).__name__} from {model!r}. Name an object "
-            "with fit and predict_proba."
+            f"estimator must be a classifier, got {type(made).__name__} from {model!r}. Name an "
+            "object with fit and predict_proba."
         )
     return made
 
 
 def model_name(model: Any) -> Any:
-    """Return what to write down for a model: its name, or how it shows itself."""
+    """Return the name of a model to record: its name if it has one, otherwise its repr."""
     return model if model is None or isinstance(model, str) else repr(model)

@@ -1,8 +1,7 @@
-"""Out-of-fold probabilities: every row is scored by a model that was not fitted on it."""
+"""Out-of-fold probabilities: every row is scored by a model that was not fitted to it."""
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,23 +16,22 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
-from rankprune._fitting import (
+from rankprune.core._inputs import BinaryLabels, count_true, validate_weighted_labels
+from rankprune.learners._class_order import in_class_order, labels_to_fit
+from rankprune.learners._cloning import (
     RandomState,
     draw_seed,
-    fit_weighted,
     fresh_clone,
     private_random_state,
     seeded_splitter,
-    warn_if_weights_are_lost,
 )
-from rankprune.core._inputs import BinaryLabels, count_true, validate_weighted_labels
+from rankprune.learners._progress import log_progress
+from rankprune.learners._sample_weights import fit_weighted, warn_if_weights_are_lost
 
-_log = logging.getLogger("rankprune")
-
-# Sums of float32 or averaged probabilities may leave [0, 1] by this much; that is rounding.
+# Sums of float32 or averaged probabilities may leave [0, 1] by this much through rounding.
 _ROUNDING = 1e-6
 
-# What it means that a scorer takes no weights.
+# The consequence if a scorer takes no weights.
 NO_EFFECT = "the weights have no effect on the probabilities"
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -51,29 +49,29 @@ def out_of_fold_probabilities(
     random_state: RandomState = None,
     pos_label: Any = None,
 ) -> NDArray[np.float64]:
-    """Return P(positive label) of every row, from a model fitted on the other folds.
+    """Return P(positive label) of every row, from a model fitted to the other folds.
 
     Parameters
     ----------
     estimator : classifier with ``predict_proba``
-        Cloned for each fold; the one passed in is left alone.
+        Cloned for each fold; the one passed in is not changed.
     X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
-        Anything the estimator takes and whose rows can be selected.
+        Any input of the estimator whose rows can be selected.
     y : array-like of shape (n_rows,)
         Given labels, of any two values.
     cv : int, splitter or iterable of (train, test), default=3
-        An int is that many folds, stratified by label and shuffled by ``random_state``; with
-        groups no group is split. The test sets must hold every row once.
+        An int is a number of folds, stratified by label and shuffled by ``random_state``; with
+        groups, no group is split. The test sets must contain every row exactly once.
     groups : array-like of shape (n_rows,), default=None
-        Rows that belong together, for the splitter.
+        Groups of rows that belong together, for the splitter.
     sample_weight : array-like of shape (n_rows,), default=None
-        Passed to the estimator. Rows of weight 0 are scored but never fitted on.
+        Passed to the estimator. Rows of weight 0 are scored but never used to fit.
     n_jobs : int, default=None
-        Folds fitted at the same time. Does not change the result.
+        Number of folds fitted at the same time. Does not change the result.
     random_state : int, RandomState or None, default=None
-        Shuffles the folds, and seeds the estimator where its own ``random_state`` is None.
+        Shuffles the folds, and seeds the estimator if its own ``random_state`` is None.
     pos_label : default=None
-        The label whose probability is returned; the larger of the two by default.
+        The label whose probability is returned; by default the last of the two in sorted order.
 
     Returns
     -------
@@ -98,9 +96,9 @@ def out_of_fold_probabilities(
 
 
 def check_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any]:
-    """Return X and groups as something whose rows can be selected, as many as there are labels."""
+    """Return X and groups with selectable rows, after checking that y and groups match X."""
     if X is None:
-        raise ValueError("X must hold one row per label, got None. Pass the features.")
+        raise ValueError("X must have one row per label, got None. Pass the features.")
     (X,), (groups,) = indexable(X), indexable(groups)
     n_rows = _num_samples(X)
     for name, values in (("y", y), ("groups", groups)):
@@ -114,7 +112,7 @@ def check_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any]:
 
 
 def check_predicts_probabilities(estimator: Any, name: str) -> None:
-    """Refuse an estimator that cannot give probabilities; stacks can only say once fitted."""
+    """Refuse an estimator without predict_proba; a stack is only checked once it is fitted."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(last, StackingClassifier):
         _refuse_without_probabilities(estimator, name)
@@ -152,8 +150,8 @@ def make_splits(
         is_trained_on[train] = True
         if is_trained_on[test].any():
             raise ValueError(
-                f"cv must keep test rows out of training; fold {fold} is fitted on rows that it "
-                "scores. Pass (train, test) pairs without a row in common."
+                f"cv must keep test rows out of training; fold {fold} is fitted to rows that it "
+                "scores. Pass (train, test) pairs that share no rows."
             )
         if count_true(labels.is_positive[train]) in (0, len(train)):
             raise ValueError(
@@ -165,7 +163,7 @@ def make_splits(
 
 @dataclass(frozen=True)
 class Folds:
-    """Who scores which rows: one estimator or several, the table, and the splits."""
+    """One or several estimators, the rows they score, and the splits into folds."""
 
     estimators: tuple[Any, ...]
     X: Any
@@ -175,7 +173,7 @@ class Folds:
     seed: int
 
     def keep_both_classes(self, is_trained_on: NDArray[np.bool_]) -> bool:
-        """Return whether every fold could still be fitted to these of its training rows."""
+        """Return whether both classes are left in every fold if only these rows are used."""
         is_positive = self.labels.is_positive
         kept = [is_positive[train[is_trained_on[train]]] for train, _ in self.splits]
         return all(0 < count_true(part) < len(part) for part in kept)
@@ -193,9 +191,8 @@ class Folds:
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) by models fitted on the other folds' training rows, a column each."""
+        """Return P(positive) of every row by each estimator, one column each."""
         y = labels_to_fit(self.labels)
-        positive = y[self.labels.is_positive.argmax()]
         splits = self.splits
         if is_trained_on is not None:
             splits = [(train[is_trained_on[train]], test) for train, test in splits]
@@ -205,7 +202,7 @@ class Folds:
                 fresh_clone(estimator, self.seed),
                 self.X,
                 y,
-                positive,
+                self.labels,
                 split,
                 sample_weight,
                 fold,
@@ -222,29 +219,17 @@ class Folds:
         probabilities = np.empty((len(y), len(self.estimators)), dtype=np.float64)
         n_fits = len(splits) * len(self.estimators)
         for number, fold_scores in enumerate(scores):
-            _log.debug("scored %d of %d parts of the rows", number + 1, n_fits)
+            log_progress("scored %d of %d folds", "scoring rows", number + 1, n_fits)
             column, fold = divmod(number, len(splits))
             probabilities[splits[fold][1], column] = fold_scores
         return probabilities
-
-
-def labels_to_fit(labels: BinaryLabels) -> NDArray[Any]:
-    """Return the labels as one clean array of values that scikit-learn's classifiers take."""
-    is_second = labels.is_positive == (labels.classes[1] == labels.pos_label)
-    codes = is_second.astype(np.intp)
-    return codes if are_fractions(labels.classes) else np.asarray(labels.classes[codes])
-
-
-def are_fractions(classes: NDArray[Any]) -> bool:
-    """Return whether scikit-learn would take these labels for a regression target."""
-    return classes.dtype.kind == "f" and bool((classes != np.round(classes)).any())
 
 
 def _stratified_splitter(
     n_folds: int, is_positive: NDArray[np.bool_], n_groups: int | None, seed: int
 ) -> Any:
     if n_folds < 2:
-        raise ValueError(f"cv must be at least 2 folds, got {n_folds}. Pass e.g. cv=3.")
+        raise ValueError(f"cv must be at least 2, got {n_folds}. Pass e.g. cv=3.")
     n_positive = count_true(is_positive)
     for name, size in (("positive", n_positive), ("negative", len(is_positive) - n_positive)):
         if size < n_folds:
@@ -257,7 +242,7 @@ def _stratified_splitter(
     if n_groups < n_folds:
         raise ValueError(
             f"cv={n_folds} needs at least {n_folds} groups, got {n_groups}. Use fewer folds (down "
-            "to 2), or leave groups out."
+            "to 2), or omit groups."
         )
     return StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
 
@@ -265,7 +250,7 @@ def _stratified_splitter(
 def _split_counted(
     splitter: Any, X: Any, labels: BinaryLabels, groups: Any, counted: NDArray[np.bool_]
 ) -> list[Split]:
-    """Return the splits of the rows of positive weight, with the others dealt out for scoring."""
+    """Return the splits of the rows of positive weight; the others are only scored."""
     y = labels_to_fit(labels)
     if counted.all():
         return _checked_pairs(splitter.split(X, y, groups), len(y))
@@ -274,7 +259,7 @@ def _split_counted(
     splits = list(splitter.split(_safe_indexing(X, rows), y[rows], part))
     numbers = [np.asarray(part) for pair in splits for part in pair]
     if any(part.size and part.max() >= len(rows) for part in numbers):
-        # A splitter that knows its table, such as PredefinedSplit, speaks of all rows.
+        # A splitter made for this table, such as PredefinedSplit, numbers all rows.
         whole = _checked_pairs(splitter.split(X, y, groups), len(y))
         return [(train[counted[train]], test) for train, test in whole]
     splits = _checked_pairs(splits, len(rows))
@@ -294,7 +279,7 @@ def _deal(
         values = np.asarray(groups).tolist()
         home = {values[row]: fold for fold, test in enumerate(test_sets) for row in test.tolist()}
         for i, row in enumerate(uncounted.tolist()):
-            # A group of which no row counts gets a fold of its own as a whole.
+            # A group whose rows all have weight 0 stays in one fold.
             fold_of[i] = home.setdefault(values[row], int(fold_of[i]))
     return fold_of
 
@@ -308,7 +293,7 @@ def _checked_pairs(cv: Any, n_rows: int) -> list[Split]:
     try:
         pairs = [(train, test) for train, test in cv]
     except (TypeError, ValueError) as error:
-        if hasattr(cv, "gi_frame"):  # a splitter at work, whose own words say more
+        if hasattr(cv, "gi_frame"):  # a splitter's own error says more
             raise
         raise ValueError(
             f"cv must be an int, a splitter or an iterable of (train, test), got {cv!r}. "
@@ -316,8 +301,8 @@ def _checked_pairs(cv: Any, n_rows: int) -> list[Split]:
         ) from error
     if not pairs:
         raise ValueError(
-            "cv must yield at least one split, got none. A generator yields only once: pass a "
-            "list of its splits."
+            "cv must yield at least one split, got none. A generator can be used only once: pass "
+            "a list of its splits."
         )
     return [(_row_numbers(train, n_rows), _row_numbers(test, n_rows)) for train, test in pairs]
 
@@ -351,7 +336,7 @@ def _score_fold(
     estimator: Any,
     X: Any,
     y: NDArray[Any],
-    positive: Any,
+    labels: BinaryLabels,
     split: Split,
     sample_weight: NDArray[np.float64] | None,
     fold: int,
@@ -363,11 +348,11 @@ def _score_fold(
     table = np.asarray(estimator.predict_proba(_safe_indexing(X, test)), dtype=np.float64)
     if table.shape != (len(test), 2):
         raise ValueError(
-            "estimator must predict two columns, one a class; predict_proba of "
+            "estimator must predict two columns, one for each class; predict_proba of "
             f"{type(estimator).__name__} gave shape {table.shape} for {len(test)} rows in fold "
             f"{fold}. Check its predict_proba."
         )
-    scores = table[:, list(estimator.classes_).index(positive)]
+    scores = in_class_order(table, estimator, labels.classes)[:, labels.positive_column]
     bad = np.flatnonzero(~((scores >= -_ROUNDING) & (scores <= 1 + _ROUNDING)))
     if bad.size:
         raise ValueError(
@@ -375,4 +360,4 @@ def _score_fold(
             f"{scores[bad[0]]:g} for row {test[bad[0]]} in fold {fold}. Check the features of "
             "that row and the estimator's predict_proba."
         )
-    return np.clip(scores, 0.0, 1.0)
+    return np.asarray(np.clip(scores, 0.0, 1.0))

@@ -1,76 +1,23 @@
-"""What every classifier here does with the estimators it is given: clone, seed, weigh, fit."""
+"""Sample weights on their way to the model, through pipelines, searches and ensembles."""
 
 from __future__ import annotations
 
-import copy
 import inspect
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.feature_selection import RFE, RFECV
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter
 
 from rankprune.exceptions import SampleWeightIgnoredWarning, warn_caller
-
-RandomState = int | np.random.RandomState | None
-
-_MAX_SEED = np.iinfo(np.int32).max
-
-
-def default_estimator() -> LogisticRegression:
-    """Return what is fitted where no estimator is given."""
-    return LogisticRegression(max_iter=1000)
-
-
-def private_random_state(random_state: RandomState) -> np.random.RandomState:
-    """Return a generator of our own: neither NumPy's global one nor the caller's is advanced."""
-    if isinstance(random_state, np.random.RandomState):
-        return copy.deepcopy(random_state)
-    if random_state is None or isinstance(random_state, Integral):
-        return np.random.RandomState(random_state)
-    raise ValueError(
-        f"random_state must be an int, a RandomState or None, got {random_state!r}. Pass an int "
-        "for results that repeat."
-    )
-
-
-def draw_seed(generator: np.random.RandomState) -> int:
-    """Return a seed for something that scikit-learn would otherwise seed globally."""
-    return int(generator.randint(_MAX_SEED))
-
-
-def fresh_clone(estimator: Any, seed: int) -> Any:
-    """Return an unfitted clone in which every ``random_state=None`` is replaced by the seed."""
-    cloned = clone(estimator)
-    parameters = cloned.get_params(deep=True)
-    replaced = {
-        name: seed
-        for name, value in parameters.items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    }
-    # Splitters are no estimators: their seed is an attribute.
-    for name, value in parameters.items():
-        if hasattr(value, "split") and hasattr(value, "get_n_splits"):
-            replaced[name] = seeded_splitter(value, seed)
-    return cloned.set_params(**replaced) if replaced else cloned
-
-
-def seeded_splitter(splitter: Any, seed: int) -> Any:
-    """Return a copy of a splitter that shuffles by the seed where it had none of its own."""
-    splitter = copy.deepcopy(splitter)
-    if getattr(splitter, "shuffle", True) and getattr(splitter, "random_state", 0) is None:
-        splitter.random_state = seed
-    return splitter
 
 
 def accepts_sample_weight(estimator: Any) -> bool:
@@ -88,14 +35,14 @@ def warn_if_weights_are_lost(
         return
     if sample_weight.min() < sample_weight.max():
         warn_caller(
-            f"{type(estimator).__name__} takes no sample_weight, so it is fitted without: "
-            f"{consequence}. Use an estimator whose fit takes weights.",
+            f"{type(estimator).__name__} takes no sample_weight, so it is fitted without weights: "
+            f"{consequence}. Use an estimator whose fit takes sample_weight.",
             SampleWeightIgnoredWarning,
         )
 
 
 def refuse_without_weights(estimator: Any, method: str) -> None:
-    """Refuse an estimator without weights where they are all that a method does."""
+    """Refuse an estimator that takes no weights, for methods that work by weights alone."""
     if not accepts_sample_weight(estimator):
         raise ValueError(
             f"estimator must take sample_weight in fit, since {method} works by weights alone; "
@@ -105,7 +52,7 @@ def refuse_without_weights(estimator: Any, method: str) -> None:
 
 
 def fit_weighted(estimator: Any, X: Any, y: Any, sample_weight: NDArray[np.float64] | None) -> Any:
-    """Fit an estimator of our own with weights where it takes them, and return it."""
+    """Fit a cloned estimator, with weights if it takes them, and return it."""
     if sample_weight is None or not accepts_sample_weight(estimator):
         return estimator.fit(X, y)
     if get_config()["enable_metadata_routing"]:
@@ -122,10 +69,10 @@ def fit_rows(
     y: NDArray[Any],
     sample_weight: NDArray[np.float64] | None,
 ) -> Any:
-    """Fit an estimator of our own to rows by number, with labels and weights they have there.
+    """Fit a cloned estimator to numbered rows with these labels and weights, and return it.
 
-    A row may occur twice, once with each label. Weights tell a model what that means, but never
-    reach the steps before it: these see every row once, with its given label.
+    A row may occur twice, once with each label. Weights explain that to a model, but never reach
+    the steps before it in a pipeline: these see every row once, with its given label.
     """
     occur_once = bool((np.diff(rows) > 0).all())
     if not occur_once and isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
@@ -133,19 +80,12 @@ def fit_rows(
         steps = estimator[:-1]
         seen = steps.fit_transform(_safe_indexing(X, first), y_given[first])
         estimator.steps[:-1] = steps.steps
-        places = np.searchsorted(first, rows)
-        fit_weighted(estimator.steps[-1][1], _safe_indexing(seen, places), y, sample_weight)
+        positions = np.searchsorted(first, rows)
+        fit_weighted(estimator.steps[-1][1], _safe_indexing(seen, positions), y, sample_weight)
         return estimator
-    # Where nothing is left out, nothing needs copying.
+    # If no row is left out, no copy is needed.
     is_whole = occur_once and len(rows) == len(y_given)
     return fit_weighted(estimator, X if is_whole else _safe_indexing(X, rows), y, sample_weight)
-
-
-def copy_input_tags(tags: Any, estimator: Any) -> Any:
-    """Return the tags of a meta-estimator that takes the input its estimator takes."""
-    tags.input_tags = get_tags(estimator).input_tags
-    tags.input_tags.pairwise = False  # rows are left out, but not the columns that belong to them
-    return tags
 
 
 def _weight_keyword(estimator: Any) -> str | None:
@@ -178,13 +118,13 @@ def _takes_routed_weights(estimator: Any) -> bool:
     if not all(_takes_routed_weights(part) for part in parts):
         return False
     if "sample_weight" in _fit_parameters(estimator):
-        # An alias asks for weights of another name than ours.
+        # An alias requests weights under another name.
         return _requested(estimator, "fit") in (None, True)
     return bool(parts)
 
 
 def _request_weights(estimator: Any) -> None:
-    """Answer, on our own clone, what the user left open: models get weights, nothing else does."""
+    """Request weights for the models in a clone, and for nothing else, unless the user decided."""
     everyone = [estimator, *estimator.get_params(deep=True).values()]
     for part in list(everyone):
         if _is_router(part) and hasattr(part, "scoring"):
@@ -201,7 +141,7 @@ def _request_weights(estimator: Any) -> None:
 
 
 def _candidates(everyone: list[Any]) -> list[Any]:
-    """Return the estimators that a search may put in place of others."""
+    """Return the estimators that a search may swap in."""
     grids = [getattr(part, "param_grid", None) for part in everyone]
     grids += [getattr(part, "param_distributions", None) for part in everyone]
     dictionaries = [grid for grid in grids if isinstance(grid, dict)]
@@ -221,7 +161,7 @@ def _is_router(part: Any) -> bool:
 
 
 def _models(estimator: Any) -> list[Any]:
-    """Return the estimators at the end of the way that weights take."""
+    """Return the estimators that weights must reach."""
     if isinstance(estimator, Pipeline):
         return _models(estimator.steps[-1][1])
     parts = _inner_estimators(estimator)
@@ -229,9 +169,9 @@ def _models(estimator: Any) -> list[Any]:
 
 
 def _requested(part: Any, method: str) -> Any:
-    """Return a part's answer to whether it gets weights: None where it was asked and has not said.
+    """Return whether a part requests weights: None if it can but does not say.
 
-    A part that is not asked, as it takes no weights or hands them on itself, counts as True.
+    A part that cannot request weights, or that passes them on itself, counts as True.
     """
     if not _supports_routing(part):
         return True
@@ -252,7 +192,7 @@ def _supports_routing(part: Any) -> bool:
 
 
 def _as_scorers(scoring: Any) -> Any:
-    """Return scorers, which can be asked to do without weights, in place of their names."""
+    """Return scorers instead of their names, so that they can decline weights."""
     if scoring is None or scoring == "warn":
         return get_scorer("accuracy")  # what a classifier's own score is
     if isinstance(scoring, str):

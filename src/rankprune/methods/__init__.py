@@ -1,4 +1,4 @@
-"""The other ways to learn from noisy or from positive and unlabeled labels, under one interface."""
+"""Other methods that learn from noisy labels or from positive and unlabeled rows."""
 
 from rankprune.methods._bagging import BaggingPUClassifier
 from rankprune.methods._biased_svm import BiasedSVMClassifier

@@ -1,4 +1,4 @@
-"""Mordelet and Vert: many classifiers, each of which takes other unlabeled rows for negatives."""
+"""Mordelet and Vert: many classifiers, each with its own sample of unlabeled rows as negatives."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
-from rankprune._fitting import (
+from rankprune.learners._base import FitRows
+from rankprune.learners._class_order import classes_to_fit, in_class_order
+from rankprune.learners._cloning import (
     RandomState,
     copy_input_tags,
     default_estimator,
     draw_seed,
-    fit_weighted,
     fresh_clone,
     private_random_state,
-    warn_if_weights_are_lost,
 )
-from rankprune._learners import Table
+from rankprune.learners._sample_weights import fit_weighted, warn_if_weights_are_lost
 from rankprune.methods._pu import PUClassifier, labeled_and_unlabeled
 from rankprune.methods._resampling import draw_rows
 
@@ -33,42 +33,37 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
     Parameters
     ----------
     estimator : classifier, default=None
-        What each bag fits; cloned. Logistic regression by default. One without ``predict_proba``
-        votes.
+        The classifier fitted to each bag; cloned. Logistic regression by default. One without
+        ``predict_proba`` votes.
     n_estimators : int, default=50
-        Bags.
+        Number of bags.
     max_samples : int, default=None
-        Unlabeled rows that each bag draws, with replacement, and takes for negatives. By default
-        as many as there are labeled rows, and no more than there are unlabeled ones.
-    pos_label : default=None
-        The label of the labeled rows; the larger of the two values by default.
-    n_jobs : int, default=None
-        Bags fitted at the same time. Does not change the result.
-    random_state : int, RandomState or None, default=None
-        Draws the bags, and seeds estimators whose own ``random_state`` is None.
-    verbose : int, default=0
-        As in `RankPruningClassifier`.
+        Number of unlabeled rows that each bag draws, with replacement, and treats as negatives. By
+        default as many as there are labeled rows, but no more than there are unlabeled ones.
+    pos_label, n_jobs, random_state, verbose
+        As in `RankPruningClassifier`; the positive label marks the labeled rows, ``n_jobs`` bags
+        are fitted at the same time, and ``random_state`` draws them.
 
     Attributes
     ----------
     estimators_ : list of classifiers
-        One per bag.
+        One for each bag.
     out_of_bag_probabilities_ : ndarray of shape (n_rows,)
-        Of each unlabeled row, from the bags that did not draw it; NaN for labeled rows and for
-        those that every bag drew or that weigh nothing.
+        Mean probability of each unlabeled row over the bags that did not draw it; NaN for labeled
+        rows, for rows that every bag drew, and for rows of weight 0.
     classes_, n_features_in_, feature_names_in_
         As in `RankPruningClassifier`.
 
     Notes
     -----
     Each bag fits all labeled rows against a sample of the unlabeled ones. Some samples hold few
-    hidden positives, and the mean over bags of the probabilities profits from those. The source
-    fits support vector machines and takes the mean of their distances; one without
-    ``predict_proba`` votes here, so calibrate it to rank finely.
+    hidden positives, and the mean of the probabilities over the bags benefits from those. The
+    source fits support vector machines and averages their distances to the boundary; here an
+    estimator without ``predict_proba`` votes, so calibrate it for a finer ranking.
 
-    Use it to rank unlabeled rows, above all when few are labeled: the out-of-bag probabilities are
-    made for that. It fails at saying how many positives there are: bags are balanced, so its
-    probabilities are too, and it takes labeled rows to be right.
+    Use it to rank unlabeled rows, above all when few rows are labeled: that is what the out-of-bag
+    probabilities are for. It does not tell how many positives there are, since balanced bags give
+    balanced probabilities, and it assumes that the labeled rows are right.
 
     References
     ----------
@@ -89,11 +84,9 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
 
     _model_attribute = "estimators_"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
+        **PUClassifier._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -122,32 +115,30 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
-            Anything the estimator takes and whose rows can be selected.
-        y : array-like of shape (n_rows,)
-            The positive label where a row is labeled, the other one where it is not.
+        X, y
+            As in `RankPruningClassifier.fit`; the positive label means labeled.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights of the labeled rows in every fit; unlabeled rows are drawn as often as their
-            weights say.
+            Weights of the labeled rows in every fit; unlabeled rows are drawn in proportion to
+            their weights.
 
         Returns
         -------
         BaggingPUClassifier
             The object itself.
         """
-        table = self._read(X, y, sample_weight)
+        rows = self._read(X, y, sample_weight)
         generator = private_random_state(self.random_state)
-        labeled, unlabeled = labeled_and_unlabeled(table)
+        labeled, unlabeled = labeled_and_unlabeled(rows)
         size = self.max_samples or min(len(labeled), len(unlabeled))
         bags = [
-            draw_rows(unlabeled, size, table.weight, generator) for _ in range(self.n_estimators)
+            draw_rows(unlabeled, size, rows.weight, generator) for _ in range(self.n_estimators)
         ]
-        weight = None if table.weight is None else table.weight[labeled]
-        warn_if_weights_are_lost(self._base(), weight, "labeled rows count alike")
+        weight = None if rows.weight is None else rows.weight[labeled]
+        warn_if_weights_are_lost(self._base(), weight, "all labeled rows count the same")
         self._log("fitting %d bags of %d unlabeled rows", len(bags), size)
         seeds = [draw_seed(generator) for _ in bags]
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_bag)(fresh_clone(self._base(), seed), table, labeled, bag, unlabeled)
+            delayed(_fit_bag)(fresh_clone(self._base(), seed), rows, labeled, bag, unlabeled)
             for seed, bag in zip(seeds, bags, strict=True)
         )
         self._keep_features(fitted[0][0])
@@ -155,7 +146,7 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
         seen = ~np.isnan(scores)
         with np.errstate(invalid="ignore"):  # a row that every bag drew has no mean
             means = np.where(seen, scores, 0).sum(axis=0) / seen.sum(axis=0)
-        self.out_of_bag_probabilities_ = np.full(table.n_rows, np.nan)
+        self.out_of_bag_probabilities_ = np.full(rows.n_rows, np.nan)
         self.out_of_bag_probabilities_[unlabeled] = means
         self.estimators_ = [estimator for estimator, _ in fitted]
         return self
@@ -165,7 +156,8 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
 
     def _positive_probability(self, X: Any) -> NDArray[np.float64]:
         scores = [
-            _probability(estimator, X, self._positive_column_) for estimator in self.estimators_
+            _probability(estimator, X, self.classes_, self._positive_column_)
+            for estimator in self.estimators_
         ]
         return np.asarray(np.mean(scores, axis=0))
 
@@ -175,30 +167,32 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
 
 def _fit_bag(
     estimator: Any,
-    table: Table,
+    rows: FitRows,
     labeled: NDArray[np.intp],
     bag: NDArray[np.intp],
     unlabeled: NDArray[np.intp],
 ) -> tuple[Any, NDArray[np.float64]]:
-    """Return the estimator of a bag, and its scores of the unlabeled rows that it did not draw."""
-    rows = np.concatenate([labeled, bag])
+    """Return the estimator of a bag, and its scores for the unlabeled rows that it did not draw."""
+    chosen = np.concatenate([labeled, bag])
     weights = None
-    if table.weight is not None:
-        # Drawn rows have spent their weights on being drawn; all that is left is the scale.
-        own = table.weight[labeled]
+    if rows.weight is not None:
+        # Rows are drawn in proportion to their weights, so each of them gets the mean weight.
+        own = rows.weight[labeled]
         weights = np.concatenate([own, np.full(len(bag), own.mean())])
-    fit_weighted(estimator, _safe_indexing(table.X, rows), table.y[rows], weights)
-    column = int(estimator.classes_[1] == table.positive)
+    fit_weighted(estimator, _safe_indexing(rows.X, chosen), rows.y[chosen], weights)
     scores = np.full(len(unlabeled), np.nan)
     left_out = ~np.isin(unlabeled, bag)
     if left_out.any():
-        held_out = _safe_indexing(table.X, unlabeled[left_out])
-        scores[left_out] = _probability(estimator, held_out, column)
+        held_out = _safe_indexing(rows.X, unlabeled[left_out])
+        scores[left_out] = _probability(
+            estimator, held_out, rows.labels.classes, rows.labels.positive_column
+        )
     return estimator, scores
 
 
-def _probability(estimator: Any, X: Any, column: int) -> NDArray[np.float64]:
+def _probability(estimator: Any, X: Any, classes: NDArray[Any], column: int) -> NDArray[np.float64]:
     """Return P(labeled) by one estimator, or its vote."""
     if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X)[:, column], dtype=np.float64)
-    return np.asarray(estimator.predict(X) == estimator.classes_[column], dtype=np.float64)
+        columns = in_class_order(estimator.predict_proba(X), estimator, classes)
+        return np.asarray(columns[:, column], dtype=np.float64)
+    return np.asarray(estimator.predict(X) == classes_to_fit(classes)[column], dtype=np.float64)

@@ -1,10 +1,10 @@
-"""Liu, Dai, Li, Lee and Yu: a support vector machine with one cost for each kind of mistake."""
+"""Liu, Dai, Li, Lee and Yu: a support vector machine with a cost for each kind of mistake."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 
-from rankprune._fitting import RandomState, draw_seed, private_random_state
 from rankprune.core._inputs import Inputs, validate_choices
+from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
+from rankprune.learners._probabilities import make_splits
 from rankprune.methods._pu import (
     MarginPUClassifier,
     best_by_criterion,
@@ -21,7 +22,6 @@ from rankprune.methods._pu import (
     probability_of,
     warn_if_positives_look_wrong,
 )
-from rankprune.probabilities import make_splits
 
 
 class BiasedSVMClassifier(MarginPUClassifier):
@@ -33,17 +33,14 @@ class BiasedSVMClassifier(MarginPUClassifier):
         Costs of a mistake on a labeled and on an unlabeled row (C+ and C-). By default the pair
         with the best `pu_criterion` out of fold.
     negative_costs : sequence of float, default=(0.01, 0.1, 1.0)
-        Values of ``negative_cost`` that are tried.
+        Values of ``negative_cost`` to try.
     cost_ratios : sequence of float, default=(1.0, 3.0, 10.0, 30.0, 100.0)
-        Values of ``positive_cost / negative_cost`` that are tried.
-    kernel : str or callable, default="linear"
-        As in `sklearn.svm.SVC`.
-    gamma : float, "scale" or "auto", default="scale"
-        As in `sklearn.svm.SVC`.
-    pos_label : default=None
-        The label of the labeled rows; the larger of the two values by default.
-    cv, n_jobs, random_state, verbose
-        As in `RankPruningClassifier`. The folds also give the scale of the probabilities.
+        Values of ``positive_cost / negative_cost`` to try.
+    kernel, gamma
+        As in `sklearn.svm.SVC`; the kernel is linear by default.
+    pos_label, cv, n_jobs, random_state, verbose
+        As in `RankPruningClassifier`; the positive label marks the labeled rows. The folds also
+        set the scale of the probabilities.
 
     Attributes
     ----------
@@ -57,12 +54,12 @@ class BiasedSVMClassifier(MarginPUClassifier):
     Notes
     -----
     Minimises ``|w|^2 / 2`` + C+ (mistakes on labeled rows) + C- (mistakes on unlabeled rows), with
-    C+ > C-, since labeled rows are taken to be right and unlabeled ones are not. Probabilities are
-    a sigmoid of the distance to the boundary, which is where they are one half.
+    C+ > C-, since labeled rows are assumed to be positive and unlabeled rows may be either.
+    Probabilities are a sigmoid of the distance to the boundary, and one half on it.
 
-    Use it for small data with right labels, where a margin beats a likelihood (text, few rows).
-    It fails with many rows, since its cost grows with their square or worse, and with wrong
-    positive labels, which it pays most for: then the criterion may even prefer to call every row
+    Use it for small data with correct positive labels, where a margin beats a likelihood (text,
+    few rows). It is slow with many rows, since its cost grows at least with their square, and it
+    suffers most from wrong positive labels: then the criterion may even favor calling every row
     positive.
 
     References
@@ -83,13 +80,11 @@ class BiasedSVMClassifier(MarginPUClassifier):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
+        **MarginPUClassifier._parameter_constraints,
         "positive_cost": [Interval(Real, 0, None, closed="neither"), None],
         "negative_cost": [Interval(Real, 0, None, closed="neither"), None],
         "negative_costs": ["array-like"],
         "cost_ratios": ["array-like"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -132,7 +127,7 @@ class BiasedSVMClassifier(MarginPUClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Numbers, best scaled.
+            Numbers, preferably scaled.
         y, sample_weight, groups
             As in `RankPruningClassifier.fit`; the positive label means labeled.
 
@@ -141,24 +136,26 @@ class BiasedSVMClassifier(MarginPUClassifier):
         BiasedSVMClassifier
             The object itself.
         """
-        table = self._read_numbers(X, y, sample_weight, groups)
+        rows = self._read_numbers(X, y, sample_weight, groups)
         generator = private_random_state(self.random_state)
         seed = draw_seed(generator)
-        splits = make_splits(self.cv, table.X, table.labels, table.groups, table.weight, seed)
-        is_labeled = table.labels.is_positive
+        splits = make_splits(self.cv, rows.X, rows.labels, rows.groups, rows.weight, seed)
+        is_labeled = rows.labels.is_positive
         costs = self._candidates()
-        weights = [table.doubt.mass * np.where(is_labeled, *pair) for pair in costs]
+        weights = [rows.status.mass * np.where(is_labeled, *pair) for pair in costs]
         self._log("trying %d pairs of costs in %d folds", len(costs), len(splits))
         models = [(self._machine(), weight) for weight in weights]
-        best, scores = best_by_criterion(models, table, splits, self.n_jobs)
+        best, scores = best_by_criterion(models, rows, splits, self.n_jobs)
         self.positive_cost_, self.negative_cost_ = costs[best]
-        rows = np.flatnonzero(table.doubt.counted)
-        self.slope_ = fit_slope(scores[rows], is_labeled[rows], weights[best][rows])
+        counted = np.flatnonzero(rows.status.counted)
+        self.slope_ = fit_slope(scores[counted], is_labeled[counted], weights[best][counted])
         warn_if_positives_look_wrong(
-            self, Inputs(is_labeled, probability_of(scores, self.slope_), table.weight)
+            self, Inputs(is_labeled, probability_of(scores, self.slope_), rows.weight)
         )
         self.estimator_ = self._machine().fit(
-            table.X[rows], is_labeled[rows].astype(np.intp), sample_weight=weights[best][rows]
+            rows.X[counted],
+            is_labeled[counted].astype(np.intp),
+            sample_weight=weights[best][counted],
         )
         return self
 

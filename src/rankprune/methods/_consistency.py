@@ -1,4 +1,4 @@
-"""Angelova et al.: rows that classifiers of other rows keep contradicting are pruned."""
+"""Angelova et al.: prune the rows whose labels most classifiers of other rows contradict."""
 
 from __future__ import annotations
 
@@ -11,15 +11,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
-from rankprune._fitting import (
-    RandomState,
-    draw_seed,
-    fresh_clone,
-    private_random_state,
-)
-from rankprune._learners import DelegatingClassifier, Table
 from rankprune.core._inputs import BoolArray, count_true
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
+from rankprune.learners._base import DelegatingClassifier, FitRows
+from rankprune.learners._cloning import RandomState, draw_seed, fresh_clone, private_random_state
 from rankprune.methods._resampling import draw_rows
 
 
@@ -29,21 +24,16 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
     Parameters
     ----------
     estimator : classifier, default=None
-        What votes, and what is fitted to the rows that are kept; cloned. Logistic regression by
-        default.
+        The classifier that votes, and that is fitted to the rows that are kept; cloned. Logistic
+        regression by default.
     n_estimators : int, default=20
-        Classifiers that vote, each fitted to a bootstrap sample of the rows.
+        Number of classifiers that vote, each fitted to a bootstrap sample of the rows.
     threshold : float, default=0.5
-        A row is pruned if more than this share of the classifiers that did not see it give it the
-        other label. Close to 1 only rows are pruned that nearly all contradict.
-    pos_label : default=None
-        The positive label; the larger of the two values by default.
-    n_jobs : int, default=None
-        Classifiers fitted at the same time. Does not change the result.
-    random_state : int, RandomState or None, default=None
-        Draws the samples, and seeds estimators whose own ``random_state`` is None.
-    verbose : int, default=0
-        As in `RankPruningClassifier`.
+        A row is pruned if more than this share of the classifiers that did not see it predict the
+        other label. Close to 1, only rows that nearly all classifiers contradict are pruned.
+    pos_label, n_jobs, random_state, verbose
+        As in `RankPruningClassifier`; ``n_jobs`` classifiers are fitted at the same time, and
+        ``random_state`` draws the samples.
 
     Attributes
     ----------
@@ -56,12 +46,12 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
 
     Notes
     -----
-    Neither noise rates nor probabilities are used, so nothing makes up for rows that are lost: as
-    the paper says, there is no theory of what remains.
+    It uses neither noise rates nor probabilities, so nothing makes up for correct rows that are
+    pruned: as the paper says, there is no theory of what remains.
 
-    Use it with estimators that have no probabilities, and little, even noise. It fails with uneven
-    noise: where most rows of one true class carry the other label, the majority is wrong and the
-    right labels are pruned.
+    Use it with estimators that give no probabilities, and with little noise that affects both
+    classes alike. It fails with uneven noise: where most rows of one true class carry the other
+    label, the majority is wrong and the correct labels are pruned.
 
     References
     ----------
@@ -81,11 +71,9 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
+        **DelegatingClassifier._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "threshold": [Interval(Real, 0, 1, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -114,89 +102,89 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
-            Anything the estimator takes and whose rows can be selected.
-        y : array-like of shape (n_rows,)
-            Given labels, of any two values, some of them wrong.
+        X, y
+            As in `RankPruningClassifier.fit`.
         sample_weight : array-like of shape (n_rows,), default=None
-            Rows are drawn as often as their weights say, and have them in the final fit.
+            Rows are drawn in proportion to their weights, which also reach the final fit.
 
         Returns
         -------
         ConsistencyPruningClassifier
             The object itself.
         """
-        table = self._read(X, y, sample_weight)
+        rows = self._read(X, y, sample_weight)
         generator = private_random_state(self.random_state)
-        self.disagreement_ = self._vote(table, generator)
-        counted = table.doubt.counted
+        self.disagreement_ = self._vote(rows, generator)
+        counted = rows.status.counted
         mask = counted & (self.disagreement_ > self.threshold)
-        self.prune_mask_ = _keep_both_classes(table, mask, self.disagreement_)
-        self._log("pruned %d of %d rows", count_true(self.prune_mask_), table.n_rows)
-        rows = np.flatnonzero(counted & ~self.prune_mask_)
+        self.prune_mask_ = _keep_both_classes(rows, mask, self.disagreement_)
+        self._log("pruned %d of %d rows", count_true(self.prune_mask_), rows.n_rows)
+        kept = np.flatnonzero(counted & ~self.prune_mask_)
         self._fit_estimator(
-            table,
             rows,
-            table.labels.is_positive[rows],
-            None if table.weight is None else table.weight[rows],
+            kept,
+            rows.labels.is_positive[kept],
+            None if rows.weight is None else rows.weight[kept],
             generator,
-            "they have no effect on the final fit",
+            "the weights have no effect on the final fit",
         )
         return self
 
-    def _vote(self, table: Table, generator: np.random.RandomState) -> NDArray[np.float64]:
+    def _vote(self, rows: FitRows, generator: np.random.RandomState) -> NDArray[np.float64]:
         """Return the share of classifiers that contradict each row they did not see."""
-        counted = np.flatnonzero(table.doubt.counted)
-        bags = [_draw_bag(table, counted, generator) for _ in range(self.n_estimators)]
+        counted = np.flatnonzero(rows.status.counted)
+        bags = [_draw_bag(rows, counted, generator) for _ in range(self.n_estimators)]
         seeds = [draw_seed(generator) for _ in bags]
         votes = Parallel(n_jobs=self.n_jobs)(
-            delayed(_contradict)(fresh_clone(self._base(), seed), table, bag)
+            delayed(_contradict)(fresh_clone(self._base(), seed), rows, bag)
             for seed, bag in zip(seeds, bags, strict=True)
         )
-        cast = np.sum([rows for rows, _ in votes], axis=0)
+        cast = np.sum([part for part, _ in votes], axis=0)
         against = np.sum([wrong for _, wrong in votes], axis=0)
         return np.asarray(against / np.maximum(cast, 1))
 
 
 def _draw_bag(
-    table: Table, rows: NDArray[np.intp], generator: np.random.RandomState
+    rows: FitRows, counted: NDArray[np.intp], generator: np.random.RandomState
 ) -> NDArray[np.intp]:
     """Return a bootstrap sample, with one row of each class at least."""
-    is_positive = table.labels.is_positive
-    bag = draw_rows(rows, len(rows), table.weight, generator)
+    is_positive = rows.labels.is_positive
+    bag = draw_rows(counted, len(counted), rows.weight, generator)
     for value in (True, False):
         if not (is_positive[bag] == value).any():
-            bag[0] = generator.choice(rows[is_positive[rows] == value])
+            bag[0] = generator.choice(counted[is_positive[counted] == value])
     return bag
 
 
-def _contradict(estimator: Any, table: Table, bag: NDArray[np.intp]) -> tuple[BoolArray, BoolArray]:
-    """Return which rows an estimator did not see, and whose labels among those it contradicts."""
-    is_positive = table.labels.is_positive
-    # A sample repeats rows, which says as much as weights do and needs no estimator to take any.
-    estimator.fit(_safe_indexing(table.X, bag), table.y[bag])
-    unseen = np.ones(table.n_rows, dtype=bool)
+def _contradict(
+    estimator: Any, rows: FitRows, bag: NDArray[np.intp]
+) -> tuple[BoolArray, BoolArray]:
+    """Return which rows an estimator did not see, and which of their labels it contradicts."""
+    is_positive = rows.labels.is_positive
+    # Repeated rows stand for weights, so the estimator need not take any.
+    estimator.fit(_safe_indexing(rows.X, bag), rows.y[bag])
+    unseen = np.ones(rows.n_rows, dtype=bool)
     unseen[bag] = False
-    wrong = np.zeros(table.n_rows, dtype=bool)
-    rows = np.flatnonzero(unseen)
-    if rows.size:
-        predicted = np.asarray(estimator.predict(_safe_indexing(table.X, rows)) == table.positive)
-        wrong[rows] = predicted != is_positive[rows]
+    wrong = np.zeros(rows.n_rows, dtype=bool)
+    judged = np.flatnonzero(unseen)
+    if judged.size:
+        predicted = np.asarray(estimator.predict(_safe_indexing(rows.X, judged)) == rows.positive)
+        wrong[judged] = predicted != is_positive[judged]
     return unseen, wrong
 
 
 def _keep_both_classes(
-    table: Table, mask: BoolArray, disagreement: NDArray[np.float64]
+    rows: FitRows, mask: BoolArray, disagreement: NDArray[np.float64]
 ) -> BoolArray:
-    """Return the mask with the most believable row of a class put back where it would empty it."""
+    """Return the mask, with the most credible row of a class kept where all would be pruned."""
     kept = mask.copy()
     for value in (True, False):
-        members = np.flatnonzero(table.doubt.counted & (table.labels.is_positive == value))
+        members = np.flatnonzero(rows.status.counted & (rows.labels.is_positive == value))
         if kept[members].all():
             kept[members[disagreement[members].argmin()]] = False
             warn_caller(
-                "The votes contradict every row of a class; its most believable one was kept. Use "
-                "a higher threshold, or RankPruningClassifier.",
+                "The votes contradict every row of a class; only its most credible row was kept. "
+                "Use a higher threshold, or RankPruningClassifier.",
                 ClassAlmostEmptiedWarning,
             )
     return kept

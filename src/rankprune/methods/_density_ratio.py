@@ -16,16 +16,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from rankprune._fitting import RandomState, private_random_state
-from rankprune._learners import ProbabilityClassifier
 from rankprune.core._inputs import validate_choices
+from rankprune.learners._base import ProbabilityClassifier
+from rankprune.learners._cloning import RandomState, private_random_state
 
 Matrix = NDArray[np.float64]
 
-# Parts of the rows, each of which is left out once to choose the widths and the penalty.
+# Parts of the rows; each is left out once to choose the width and the penalty.
 _N_PARTS = 5
 _N_STEPS = 200
-# Rows that the median distance is taken over.
+# Rows used for the median distance.
 _MAX_PAIRS = 500
 
 
@@ -38,13 +38,13 @@ class DensityRatioClassifier(ProbabilityClassifier):
         Least-squares importance fitting (Kanamori et al. 2009), which solves linear equations, or
         the Kullback-Leibler procedure (Sugiyama et al. 2008), which climbs a likelihood.
     n_centers : int, default=100
-        Gaussian kernels of each ratio, around rows of the class that are drawn at random.
+        Number of Gaussian kernels of each ratio, centered at random rows of the class.
     widths : sequence of float, default=(0.25, 0.5, 1.0, 2.0)
-        Kernel widths that are tried, as multiples of the median distance between rows.
+        Kernel widths to try, as multiples of the median distance between rows.
     penalties : sequence of float, default=(0.001, 0.01, 0.1, 1.0)
-        Penalties that are tried; only for ``"ulsif"``.
+        Penalties to try; only used by ``"ulsif"``.
     pos_label : default=None
-        The positive label; the larger of the two values by default.
+        As in `RankPruningClassifier`.
     random_state : int, RandomState or None, default=None
         Draws the centers and the parts of the cross-validation.
 
@@ -53,13 +53,13 @@ class DensityRatioClassifier(ProbabilityClassifier):
     classes_ : ndarray of shape (2,)
         The two labels in sorted order.
     n_features_in_, feature_names_in_
-        Of the rows in ``fit``.
+        Number and names of the features seen in ``fit``.
 
     Notes
     -----
-    Made for ``scorer`` of `ImportanceReweightingClassifier`, as its source proposes; every other
-    classifier here takes it too. The two ratios are estimated one by one and their probabilities
-    brought to a sum of 1. Kernels need scaled features and few of them.
+    Meant as the ``scorer`` of `ImportanceReweightingClassifier`, as its source proposes; the other
+    classifiers here take it too. The two ratios are estimated separately, and the probabilities
+    are scaled to add up to 1. Kernels need scaled features, and few of them.
 
     References
     ----------
@@ -80,11 +80,11 @@ class DensityRatioClassifier(ProbabilityClassifier):
 
     _model_attribute = "_ratios_"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
+        **ProbabilityClassifier._parameter_constraints,
         "method": [StrOptions({"ulsif", "kliep"})],
         "n_centers": [Interval(Integral, 1, None, closed="left")],
         "widths": ["array-like"],
         "penalties": ["array-like"],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -110,7 +110,7 @@ class DensityRatioClassifier(ProbabilityClassifier):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Numbers, best scaled.
+            Numbers, preferably scaled.
         y : array-like of shape (n_rows,)
             Labels, of any two values.
 
@@ -144,7 +144,7 @@ class DensityRatioClassifier(ProbabilityClassifier):
         prevalence = self._prevalence_
         positive = prevalence * self._ratios_[True].at(X)
         total = positive + (1 - prevalence) * self._ratios_[False].at(X)
-        # Far from every center nothing is known of a row but how common its class is.
+        # Far from every center, only the shares of the classes are known.
         share = np.full(len(X), prevalence)
         np.divide(positive, total, out=share, where=total > 0)
         return share
@@ -187,21 +187,21 @@ def _fit_ulsif(
     penalties: Sequence[float],
     generator: np.random.RandomState,
 ) -> Ratio:
-    """Return the ratio of least squared error, by the width and penalty that do best left out."""
+    """Return the ratio of least squared error; cross-validation chooses width and penalty."""
     row_part, all_part = _parts(len(rows), generator), _parts(len(everyone), generator)
     best: tuple[float, float, float] = (np.inf, widths[-1], penalties[-1])
-    for width in widths if len(rows) > 1 else ():  # one row alone cannot be left out
+    for width in widths if len(rows) > 1 else ():  # a single row cannot be left out
         near, all_near = _kernels(rows, centers, width), _kernels(everyone, centers, width)
         losses = np.zeros(len(penalties))
         for part in range(int(row_part.max()) + 1):
             fitted = near[row_part != part], all_near[all_part != part]
             held_near, held_all = near[row_part == part], all_near[all_part == part]
-            for place, penalty in enumerate(penalties):
+            for number, penalty in enumerate(penalties):
                 heights = ulsif_heights(*fitted, penalty)
                 square = ((held_all @ heights) ** 2).mean() if len(held_all) else 0.0
-                losses[place] += square / 2 - (held_near @ heights).mean()
-        place = int(losses.argmin())
-        best = min(best, (float(losses[place]), width, penalties[place]))
+                losses[number] += square / 2 - (held_near @ heights).mean()
+        least = int(losses.argmin())
+        best = min(best, (float(losses[least]), width, penalties[least]))
     _, width, penalty = best
     heights = ulsif_heights(
         _kernels(rows, centers, width), _kernels(everyone, centers, width), penalty
@@ -210,7 +210,7 @@ def _fit_ulsif(
 
 
 def ulsif_heights(near: Matrix, all_near: Matrix, penalty: float) -> Matrix:
-    """Return the heights that minimise the squared error, those below 0 raised to it."""
+    """Return the heights that minimise the squared error, with negative ones set to 0."""
     square = all_near.T @ all_near / len(all_near)
     square[np.diag_indices_from(square)] += penalty
     return np.maximum(np.linalg.solve(square, near.mean(axis=0)), 0.0)
@@ -223,10 +223,10 @@ def _fit_kliep(
     widths: Sequence[float],
     generator: np.random.RandomState,
 ) -> Ratio:
-    """Return the likeliest ratio whose mean over all rows is 1, by the width that does best."""
+    """Return the likeliest ratio with mean 1 over all rows; cross-validation chooses its width."""
     row_part = _parts(len(rows), generator)
     scores = []
-    if len(rows) == 1:  # which cannot be left out
+    if len(rows) == 1:  # a single row cannot be left out
         widths = widths[-1:]
     for width in widths if len(widths) > 1 else ():
         near, mean = _kernels(rows, centers, width), _kernels(everyone, centers, width).mean(axis=0)
@@ -244,8 +244,8 @@ def _fit_kliep(
 def kliep_heights(near: Matrix, mean: Matrix) -> Matrix:
     """Return the likeliest heights, found as the shares of a mixture of scaled kernels.
 
-    Divided by its mean over all rows each kernel is a ratio of its own; their mixture stays one,
-    and expectation maximisation raises its likelihood with every step.
+    Each kernel divided by its mean over all rows is itself a ratio, and so is any mixture of them.
+    Every step of expectation maximisation raises the likelihood.
     """
     scaled = near / mean
     shares = np.full(near.shape[1], 1 / near.shape[1])

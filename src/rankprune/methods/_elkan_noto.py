@@ -10,28 +10,29 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankprune._fitting import RandomState, private_random_state, refuse_without_weights
-from rankprune._learners import RateBasedClassifier, Table, in_order_of_classes
 from rankprune.core import NoiseRates, unlabeled_weights
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
+from rankprune.learners._base import FitRows, estimator_has
+from rankprune.learners._class_order import both_columns
+from rankprune.learners._cloning import RandomState, private_random_state
+from rankprune.learners._probabilities import check_predicts_probabilities
+from rankprune.learners._rate_based import RateBasedClassifier
+from rankprune.learners._sample_weights import refuse_without_weights
 from rankprune.methods._pu import (
     labeled_and_unlabeled,
     read_pu,
     warn_if_positives_look_wrong,
 )
-from rankprune.probabilities import check_predicts_probabilities
 
 
 def _weighs(method: str) -> Callable[[Any], bool]:
-    # Without weighting, what the estimator says of labels is not what is predicted.
+    # Without weighting, the estimator scores labels, and not the classes that are predicted.
     return lambda self: self.weighting and _divides_or_has(method)(self)
 
 
 def _divides_or_has(method: str) -> Callable[[Any], bool]:
     def check(self: ElkanNotoClassifier) -> bool:
-        if self.weighting:
-            getattr(self.estimator_ if hasattr(self, "estimator_") else self._base(), method)
-        return True
+        return not self.weighting or estimator_has(method)(self)
 
     return check
 
@@ -42,21 +43,19 @@ class ElkanNotoClassifier(RateBasedClassifier):
     Parameters
     ----------
     estimator : classifier with ``predict_proba``, default=None
-        What is fitted; cloned. Logistic regression by default.
-    scorer : classifier with ``predict_proba``, "committee" or None, default=None
-        As in `RankPruningClassifier`.
-    pos_label : default=None
-        The label of the labeled rows; the larger of the two values by default.
+        The classifier to fit; cloned. Logistic regression by default.
+    scorer, pos_label
+        As in `RankPruningClassifier`; the positive label marks the labeled rows.
     positive_noise_rate : float, default=None
-        Share of the positives that are not labeled, 1 - c, where it is known.
+        Share of the positives that are not labeled, 1 - c, if it is known.
     noise_estimator : str or callable, default="elkan-noto"
         How c is estimated: ``"elkan-noto"`` is the source's e1, the mean out-of-fold probability
         of the labeled rows, ``"elkan-noto-e2"`` and ``"elkan-noto-e3"`` are its other two; any
         other name or callable of `estimate_noise_rates` gives its positive noise rate.
     weighting : bool, default=False
         False divides the probabilities by c. True is the source's second method: the estimator is
-        fitted again, to the labeled rows and to every unlabeled row twice, as a positive and as a
-        negative, weighted by how probable each is.
+        fitted to the labeled rows once and to the unlabeled rows twice, as positives and as
+        negatives, each weighted by its probability.
     cv, n_jobs, random_state, verbose
         As in `RankPruningClassifier`.
 
@@ -67,16 +66,16 @@ class ElkanNotoClassifier(RateBasedClassifier):
     estimator_, classes_, noise_rates_, n_features_in_, feature_names_in_
         As in `RankPruningClassifier`; the negative noise rate is 0.
     probabilities_ : ndarray of shape (n_rows,)
-        Out-of-fold probabilities of being labeled, where any were needed.
+        Out-of-fold probabilities of being labeled, if any were needed.
 
     Notes
     -----
     If labels are drawn at random from the positives, P(s=1|x) = c P(y=1|x). So P(y=1|x) is
     g(x) / c, and an unlabeled row is positive with probability w = (1 - c) / c * g / (1 - g).
 
-    Use it for positive and unlabeled rows whose labels are right and drawn at random: it costs one
-    fit beyond the folds. It fails where labels are wrong or easy positives are labeled more often,
-    and e1 and e2 are too small where the classes overlap.
+    Use it for positive and unlabeled rows whose labels are correct and drawn at random: it costs
+    one fit beyond the folds. It fails where labels are wrong or easy positives are labeled more
+    often, and e1 and e2 are too small where the classes overlap.
 
     References
     ----------
@@ -147,17 +146,19 @@ class ElkanNotoClassifier(RateBasedClassifier):
         ElkanNotoClassifier
             The object itself.
         """
-        table = read_pu(self, self._read, X, y, sample_weight, groups)
+        rows = read_pu(self, self._read, X, y, sample_weight, groups)
         self._check_estimator()
         generator = private_random_state(self.random_state)
-        self._learn_rates(table, probabilities, generator, needs_scores=self.weighting)
+        self._learn_rates(rows, probabilities, generator, needs_scores=self.weighting)
         if hasattr(self, "probabilities_"):
-            warn_if_positives_look_wrong(self, table.doubt.inputs(self.probabilities_))
+            warn_if_positives_look_wrong(self, rows.status.inputs(self.probabilities_))
         rates = self.noise_rates_
-        # Probabilities that tell nothing tell nothing of c either: they are left as they are.
+        # Uninformative probabilities say nothing about c either, so they are not divided.
         self.label_frequency_ = 1 - rates.positive_noise_rate if rates.reliable else 1.0
-        rows, is_positive, weights = self._rows_to_fit(table)
-        self._fit_estimator(table, rows, is_positive, weights, generator, "they have no effect")
+        chosen, is_positive, weights = self._rows_to_fit(rows)
+        self._fit_estimator(
+            rows, chosen, is_positive, weights, generator, "the weights have no effect"
+        )
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -171,12 +172,12 @@ class ElkanNotoClassifier(RateBasedClassifier):
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
         """Return the probability of each class, in the order of ``classes_``."""
         check_is_fitted(self)
-        table = np.asarray(self.estimator_.predict_proba(X))
+        columns = self._in_order(self.estimator_.predict_proba(X))
         if self.weighting:
-            return table
+            return columns
         column = self._positive_column_
-        positive = np.minimum(table[:, column] / self.label_frequency_, 1.0)
-        return in_order_of_classes(positive, column)
+        positive = np.minimum(columns[:, column] / self.label_frequency_, 1.0)
+        return both_columns(positive, column)
 
     @available_if(_divides_or_has("predict_proba"))  # type: ignore[untyped-decorator]  # as below
     def predict_log_proba(self, X: Any) -> NDArray[np.floating[Any]]:
@@ -188,7 +189,7 @@ class ElkanNotoClassifier(RateBasedClassifier):
     def decision_function(self, X: Any) -> NDArray[np.floating[Any]]:
         """Return the score of each row, above 0 for ``classes_[1]``; with ``weighting=True``."""
         check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X))
+        return self._in_order(self.estimator_.decision_function(X))
 
     def _known(self) -> tuple[float | None, float | None]:
         return self.positive_noise_rate, 0.0
@@ -200,30 +201,30 @@ class ElkanNotoClassifier(RateBasedClassifier):
             check_predicts_probabilities(self._base(), "estimator")
 
     def _rows_to_fit(
-        self, table: Table
+        self, rows: FitRows
     ) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.float64] | None]:
         """Return every row once, or the unlabeled ones as positives and as negatives."""
-        is_labeled = table.labels.is_positive
-        self._positive_column_ = table.labels.positive_column
+        is_labeled = rows.labels.is_positive
+        self._positive_column_ = rows.labels.positive_column
         if not self.weighting:
-            rows = np.flatnonzero(table.doubt.counted)
-            weights = None if table.weight is None else table.weight[rows]
-            return rows, is_labeled[rows], weights
-        labeled, unlabeled = labeled_and_unlabeled(table)
+            counted = np.flatnonzero(rows.status.counted)
+            weights = None if rows.weight is None else rows.weight[counted]
+            return counted, is_labeled[counted], weights
+        labeled, unlabeled = labeled_and_unlabeled(rows)
         scores = self.probabilities_[unlabeled]
         share = unlabeled_weights(scores, self.label_frequency_)
         if share.min() == 1:
             share[scores.argmin()] = 0.0
             warn_caller(
-                "Every unlabeled row is as probable as a positive, so the least probable one was "
-                "kept as the only negative. Use another noise_estimator, or a stronger estimator.",
+                "Every unlabeled row is as probable as a positive, so only the least probable one "
+                "was kept as a negative. Use another noise_estimator, or a stronger estimator.",
                 ClassAlmostEmptiedWarning,
             )
-        rows = np.concatenate([labeled, unlabeled, unlabeled])
+        chosen = np.concatenate([labeled, unlabeled, unlabeled])
         weights = np.concatenate([np.ones(len(labeled)), share, 1 - share])
-        if table.weight is not None:
-            weights *= table.weight[rows]
-        is_positive = np.arange(len(rows)) < len(labeled) + len(unlabeled)
-        # Some estimators mind rows that weigh nothing.
+        if rows.weight is not None:
+            weights *= rows.weight[chosen]
+        is_positive = np.arange(len(chosen)) < len(labeled) + len(unlabeled)
+        # Some estimators refuse weights of 0.
         some = weights > 0
-        return rows[some], is_positive[some], weights[some]
+        return chosen[some], is_positive[some], weights[some]

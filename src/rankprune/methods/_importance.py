@@ -1,12 +1,12 @@
-"""Importance reweighting: each labeled row counts as often as it would if labels were right."""
+"""Importance reweighting: each row counts as much as it would if all labels were correct."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankprune._learners import Table
 from rankprune.core import NoiseRates, importance_weights
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
+from rankprune.learners._base import FitRows
 from rankprune.methods._reweighting import (
     ReweightingClassifier,
     WeightedRows,
@@ -20,9 +20,9 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
     Parameters
     ----------
     estimator : classifier, default=None
-        What is fitted in the end, with weights; cloned. Logistic regression by default.
+        The classifier to fit, with weights; cloned. Logistic regression by default.
     scorer : classifier with ``predict_proba``, "committee" or None, default=None
-        What gives the out-of-fold probabilities, on which the weights hang; see
+        Gives the out-of-fold probabilities that the weights depend on; see
         `RankPruningClassifier`. `DensityRatioClassifier` takes them from a density ratio, as the
         source proposes.
     pos_label, positive_noise_rate, negative_noise_rate
@@ -43,10 +43,10 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
     the probability of the label it carries and r the noise rate of the other class: rho_0 for s=1,
     rho_1 for s=0. In expectation the weighted loss is the clean loss.
 
-    Use it where the probabilities are calibrated and the classifier fits them well: no row is
-    thrown away, and doubtful rows fade out instead of falling off a cliff. It fails where
-    probabilities are overconfident: a label that the model calls impossible weighs nothing, right
-    or wrong, and one that it barely believes may weigh very much.
+    Use it where the probabilities are well calibrated: no row is thrown away, and doubtful rows
+    lose weight gradually. It fails where probabilities are overconfident: a label that the model
+    calls impossible gets no weight, right or wrong, and one that it barely believes may get a very
+    large one.
 
     References
     ----------
@@ -67,8 +67,8 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
 
     _weighs_by_scores = True
 
-    def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
-        inputs = table.doubt.inputs(self.probabilities_)
+    def _weighted_rows(self, rows: FitRows, rates: NoiseRates) -> WeightedRows:
+        inputs = rows.status.inputs(self.probabilities_)
         factors = importance_weights(inputs.is_positive, inputs.probabilities, rates)
         for value in (True, False):
             members = np.flatnonzero(inputs.is_positive == value)
@@ -76,8 +76,8 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
                 sign = 1 if value else -1
                 factors[members[np.argmax(sign * inputs.probabilities[members])]] = 1.0
                 warn_caller(
-                    "The noise rates leave no weight to any row of a class; its most believable "
-                    "one was kept. Check the rates, or use RankPruningClassifier.",
+                    "The noise rates give every row of a class weight 0; only its most credible "
+                    "row was kept. Check the rates, or use RankPruningClassifier.",
                     ClassAlmostEmptiedWarning,
                 )
-        return weigh_by_factors(table, factors)
+        return weigh_by_factors(rows, factors)

@@ -1,4 +1,4 @@
-"""Natarajan's two methods: a loss whose mean over the noise is the clean one, and two costs."""
+"""Natarajan's two methods: an unbiased estimate of the clean loss, and a cost for each label."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
-from rankprune._fitting import draw_seed, fit_rows, fresh_clone
-from rankprune._learners import RateBasedClassifier, Table
 from rankprune.core import (
     NOISE_ESTIMATORS,
     NoiseRates,
@@ -24,17 +22,22 @@ from rankprune.core import (
     unbiased_loss_weights,
 )
 from rankprune.core._inputs import BoolArray
+from rankprune.learners._base import FitRows
+from rankprune.learners._class_order import labels_to_fit
+from rankprune.learners._cloning import draw_seed, fresh_clone
+from rankprune.learners._probabilities import Split, make_splits
+from rankprune.learners._rate_based import RateBasedClassifier
+from rankprune.learners._sample_weights import fit_rows
 from rankprune.methods._reweighting import (
     ReweightingClassifier,
     WeightedRows,
     weigh_by_factors,
 )
-from rankprune.probabilities import Split, labels_to_fit, make_splits
 
 _CROSS_VALIDATION = "cross-validation"
-# Rates that are tried, as shares of the largest that the labels allow.
+# Rates to try, as shares of the largest that the labels allow.
 _SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
-# Solvers of logistic regression that follow a sum of weighted losses wherever it leads.
+# Solvers of logistic regression that handle negative weights.
 _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 
 
@@ -47,20 +50,20 @@ class _NatarajanClassifier(ReweightingClassifier):
     }
 
     def _choose_rates(
-        self, table: Table, probabilities: ArrayLike | None, generator: np.random.RandomState
+        self, rows: FitRows, probabilities: ArrayLike | None, generator: np.random.RandomState
     ) -> None:
         if self.noise_estimator == _CROSS_VALIDATION and None in self._known():
-            self._known_rates(table.doubt)  # refuses what cannot be
-            self.noise_rates_ = self._search_rates(table, generator)
+            self._known_rates(rows.status)  # refuses impossible rates
+            self.noise_rates_ = self._search_rates(rows, generator)
         else:
-            super()._choose_rates(table, probabilities, generator)
+            super()._choose_rates(rows, probabilities, generator)
 
-    def _search_rates(self, table: Table, generator: np.random.RandomState) -> NoiseRates:
-        """Return the rates whose models tell held-out labels apart best, noisy as these are."""
+    def _search_rates(self, rows: FitRows, generator: np.random.RandomState) -> NoiseRates:
+        """Return the rates whose models have the best balanced accuracy on held-out labels."""
         splits = make_splits(
-            self.cv, table.X, table.labels, table.groups, table.weight, draw_seed(generator)
+            self.cv, rows.X, rows.labels, rows.groups, rows.weight, draw_seed(generator)
         )
-        n_positive, n_negative = table.doubt.masses()
+        n_positive, n_negative = rows.status.masses()
         observed = n_positive / (n_positive + n_negative)
         candidates = [
             NoiseRates.from_noise_rates(*pair, observed) for pair in self._candidates(observed)
@@ -69,7 +72,7 @@ class _NatarajanClassifier(ReweightingClassifier):
         seed = draw_seed(generator)
         predicted = Parallel(n_jobs=self.n_jobs)(
             delayed(_predict_fold)(
-                fresh_clone(self._base(), seed), table, self._weighted_rows(table, rates), split
+                fresh_clone(self._base(), seed), rows, self._weighted_rows(rows, rates), split
             )
             for rates in candidates
             for split in splits
@@ -77,7 +80,7 @@ class _NatarajanClassifier(ReweightingClassifier):
         scores = []
         for number in range(len(candidates)):
             parts = predicted[number * len(splits) : (number + 1) * len(splits)]
-            scores.append(_balanced_accuracy(table, splits, parts))
+            scores.append(_balanced_accuracy(rows, splits, parts))
         return candidates[int(np.argmax(scores))]
 
     def _candidates(self, observed: float) -> list[tuple[float, float]]:
@@ -95,16 +98,16 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
     Parameters
     ----------
     estimator : classifier, default=None
-        What is fitted, with weights; cloned. Logistic regression by default.
+        The classifier to fit, with weights; cloned. Logistic regression by default.
     scorer, pos_label, positive_noise_rate, negative_noise_rate
-        As in `RankPruningClassifier`. Where both rates are known, no folds are fitted.
+        As in `RankPruningClassifier`. If both rates are known, no folds are fitted.
     noise_estimator : str or callable, default="curve"
-        See ``method`` of `estimate_noise_rates`. ``"cross-validation"`` takes rates as parameters
-        to be tuned, as the source does: those whose models tell held-out labels apart best, by
-        balanced accuracy, since class-conditional noise leaves the order of models by it as it is.
-        So it aims at balanced accuracy and not at few errors, which differs where a class is rare,
-        and ``noise_rates_`` is then a setting and no estimate. Only the difference of the rates
-        matters here, so one of those is 0.
+        See ``method`` of `estimate_noise_rates`. ``"cross-validation"`` tunes the rates, as the
+        source does: it picks those whose models have the best balanced accuracy on held-out labels,
+        since class-conditional noise does not change the order of models by balanced accuracy. So
+        it aims at balanced accuracy rather than few errors, which differs where a class is rare,
+        and ``noise_rates_`` is then a setting, not an estimate. Only the difference of the rates
+        matters here, so one of the two is 0.
     cv, n_jobs, random_state, verbose
         As in `RankPruningClassifier`.
 
@@ -113,7 +116,7 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
     estimator_, classes_, noise_rates_, verdict_, n_features_in_, feature_names_in_
         As in `RankPruningClassifier`.
     probabilities_ : ndarray of shape (n_rows,)
-        Out-of-fold probabilities, where the rates were estimated from them.
+        Out-of-fold probabilities, if the rates were estimated from them.
 
     Notes
     -----
@@ -122,9 +125,9 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
     are about one half, so a penalty of the estimator counts about twice; its
     ``class_weight="balanced"`` would undo them.
 
-    Use it where a simple, stable correction is wanted: it moves the threshold and depends on the
-    rates through their difference alone, so symmetric noise needs none. It fails to clean up: the
-    loss still pulls the model towards wrong labels, and its probabilities are not those of the
+    Use it for a simple, stable correction: it moves the threshold and depends only on the
+    difference of the rates, so symmetric noise needs no correction. It does not remove the noise:
+    the loss still pulls the model towards wrong labels, and its probabilities are not those of
     clean labels.
 
     References
@@ -145,16 +148,16 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
     True
     """
 
-    def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
-        doubt = table.doubt
-        factors = label_dependent_weights(doubt.is_positive[doubt.doubted], rates)
-        # In expectation this loss is the clean one times this, which a settled row must match.
+    def _weighted_rows(self, rows: FitRows, rates: NoiseRates) -> WeightedRows:
+        status = rows.status
+        factors = label_dependent_weights(status.is_positive[status.doubted], rates)
+        # In expectation this loss is the clean loss times rest / 2; trusted rows get that factor.
         rest = 1 - rates.positive_noise_rate - rates.negative_noise_rate if rates.reliable else 1.0
-        return weigh_by_factors(table, factors, settled=rest / 2)
+        return weigh_by_factors(rows, factors, settled=rest / 2)
 
     def _candidates(self, observed: float) -> list[tuple[float, float]]:
         pairs = super()._candidates(observed)
-        # Pairs of the same difference are the same model: one of them is enough.
+        # Pairs with the same difference give the same model, so one of them is enough.
         return [pair for pair in pairs if 0 in pair] if self._known() == (None, None) else pairs
 
 
@@ -164,33 +167,31 @@ class UnbiasedLossClassifier(_NatarajanClassifier):
     Parameters
     ----------
     estimator : LogisticRegression or a Pipeline that ends in one, default=None
-        What is fitted; cloned. The other label of each row has a negative weight, which few
-        solvers follow: ``"lbfgs"``, ``"newton-cg"`` and ``"newton-cholesky"`` do.
-    scorer, pos_label, positive_noise_rate, negative_noise_rate
-        As in `RankPruningClassifier`. Where both rates are known, no folds are fitted.
+        The classifier to fit; cloned. The other label of each row gets a negative weight, which
+        few solvers handle: ``"lbfgs"``, ``"newton-cg"`` and ``"newton-cholesky"`` do.
+    scorer, pos_label, positive_noise_rate, negative_noise_rate, cv, n_jobs, random_state, verbose
+        As in `LabelDependentCostClassifier`.
     noise_estimator : str or callable, default="curve"
         As in `LabelDependentCostClassifier`; here ``"cross-validation"`` tries pairs of rates.
-    cv, n_jobs, random_state, verbose
-        As in `RankPruningClassifier`.
 
     Attributes
     ----------
     estimator_, classes_, noise_rates_, verdict_, n_features_in_, feature_names_in_
         As in `RankPruningClassifier`.
     probabilities_ : ndarray of shape (n_rows,)
-        Out-of-fold probabilities, where the rates were estimated from them.
+        Out-of-fold probabilities, if the rates were estimated from them.
 
     Notes
     -----
     Each row is fitted twice: with its label at weight (1 - rho_other) / (1 - rho_1 - rho_0) and
     with the other label at -rho_own / (1 - rho_1 - rho_0), where rho_own is rho_1 for s=1 and
-    rho_0 for s=0. Over the noise the mean of this loss is the clean loss, and of the logistic loss
-    it is convex.
+    rho_0 for s=0. The expectation of this loss over the noise is the clean loss; with the logistic
+    loss it is convex.
 
-    Use it for linear models with rates that are known or well estimated: it needs no
-    probabilities, only rates, and gives those of the clean labels. It fails with rates that are
-    too high and with flexible models: a row whose label never occurs the other way round may earn
-    an unlimited reward, which only regularisation stops.
+    Use it for linear models with rates that are known or well estimated: it needs only rates, and
+    its probabilities are those of clean labels. It fails with rates that are too high and with
+    flexible models: the negative weights may reward a row without limit, which only regularisation
+    stops.
 
     References
     ----------
@@ -217,44 +218,44 @@ class UnbiasedLossClassifier(_NatarajanClassifier):
         if type(last) is not LogisticRegression:
             raise ValueError(
                 "estimator must be LogisticRegression or a Pipeline that ends in one, since the "
-                f"unbiased loss has negative weights and others fit these wrongly; got {base!r}. "
+                f"unbiased loss has negative weights that others cannot fit; got {base!r}. "
                 "Use ImportanceReweightingClassifier for other estimators."
             )
         if last.solver not in _SOLVERS:
             raise ValueError(
-                f"estimator must have a solver among {', '.join(_SOLVERS)}, since others fit "
-                f"negative weights wrongly or not at all; got solver={last.solver!r}. Pass "
+                f"estimator must use one of the solvers {', '.join(_SOLVERS)}, since others cannot "
+                f"fit negative weights; got solver={last.solver!r}. Pass "
                 'LogisticRegression(solver="lbfgs").'
             )
 
-    def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
-        doubt, is_positive = table.doubt, table.labels.is_positive
-        given, other = unbiased_loss_weights(is_positive[doubt.doubted], rates)
-        rows, twice = np.flatnonzero(doubt.counted), np.flatnonzero(doubt.doubted)
+    def _weighted_rows(self, rows: FitRows, rates: NoiseRates) -> WeightedRows:
+        status, is_positive = rows.status, rows.labels.is_positive
+        given, other = unbiased_loss_weights(is_positive[status.doubted], rates)
+        once, twice = np.flatnonzero(status.counted), np.flatnonzero(status.doubted)
         return WeightedRows(
-            np.concatenate([rows, twice]),
-            np.concatenate([is_positive[rows], ~is_positive[twice]]),
-            np.concatenate([doubt.weigh(given)[rows], doubt.weigh(other)[twice]]),
+            np.concatenate([once, twice]),
+            np.concatenate([is_positive[once], ~is_positive[twice]]),
+            np.concatenate([status.weigh(given)[once], status.weigh(other)[twice]]),
         )
 
 
-def _predict_fold(estimator: Any, table: Table, rows: WeightedRows, split: Split) -> BoolArray:
+def _predict_fold(estimator: Any, rows: FitRows, fitted: WeightedRows, split: Split) -> BoolArray:
     """Return which test rows a model fitted to the training rows calls positive."""
     train, test = split
-    used = np.isin(rows.rows, train)
-    y = labels_to_fit(replace(table.labels, is_positive=rows.is_positive[used]))
-    fit_rows(estimator, table.X, table.y, rows.rows[used], y, rows.weights[used])
-    return np.asarray(estimator.predict(_safe_indexing(table.X, test)) == table.positive)
+    used = np.isin(fitted.rows, train)
+    y = labels_to_fit(replace(rows.labels, is_positive=fitted.is_positive[used]))
+    fit_rows(estimator, rows.X, rows.y, fitted.rows[used], y, fitted.weights[used])
+    return np.asarray(estimator.predict(_safe_indexing(rows.X, test)) == rows.positive)
 
 
-def _balanced_accuracy(table: Table, splits: list[Split], predicted: list[BoolArray]) -> float:
-    is_positive = np.empty(table.n_rows, dtype=bool)
+def _balanced_accuracy(rows: FitRows, splits: list[Split], predicted: list[BoolArray]) -> float:
+    is_positive = np.empty(rows.n_rows, dtype=bool)
     for (_, test), part in zip(splits, predicted, strict=True):
         is_positive[test] = part
-    doubted = table.doubt.doubted
-    weight = None if table.weight is None else table.weight[doubted]
+    doubted = rows.status.doubted
+    weight = None if rows.weight is None else rows.weight[doubted]
     return float(
         balanced_accuracy_score(
-            table.labels.is_positive[doubted], is_positive[doubted], sample_weight=weight
+            rows.labels.is_positive[doubted], is_positive[doubted], sample_weight=weight
         )
     )

@@ -1,4 +1,4 @@
-"""One-class SVM: a boundary around the labeled rows, whatever the others are."""
+"""One-class SVM: a boundary around the labeled rows alone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ class OneClassPUClassifier(MarginPUClassifier):
     ----------
     nu : float, default=0.1
         Share of the labeled rows that may lie outside the boundary, in (0, 1].
-    kernel : str or callable, default="rbf"
-        As in `sklearn.svm.OneClassSVM`.
-    gamma : float, "scale" or "auto", default="scale"
-        As in `sklearn.svm.OneClassSVM`; ``"scale"`` looks at the labeled rows.
+    kernel, gamma
+        As in `sklearn.svm.OneClassSVM`; ``gamma="scale"`` depends on the labeled rows.
     pos_label : default=None
-        The label of the labeled rows; the larger of the two values by default.
+        As in `RankPruningClassifier`; it marks the labeled rows.
 
     Attributes
     ----------
@@ -36,12 +34,12 @@ class OneClassPUClassifier(MarginPUClassifier):
 
     Notes
     -----
-    The unlabeled rows only give the scale of the probabilities, which are a sigmoid of the
-    distance to the boundary.
+    The unlabeled rows only set the scale of the probabilities, which are a sigmoid of the distance
+    to the boundary.
 
-    Use it where the unlabeled rows are no sample of anything: only the labeled ones are learned
-    from. It fails where there is more to know: it ignores what tells the classes apart, and every
-    wrong label stretches the boundary.
+    Use it where the unlabeled rows do not represent the data: it learns only from the labeled
+    ones. Elsewhere it wastes information: it ignores what separates the classes, and every wrong
+    label stretches the boundary.
 
     References
     ----------
@@ -79,7 +77,7 @@ class OneClassPUClassifier(MarginPUClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Numbers, best scaled.
+            Numbers, preferably scaled.
         y, sample_weight
             As in `RankPruningClassifier.fit`; the positive label means labeled.
 
@@ -88,16 +86,16 @@ class OneClassPUClassifier(MarginPUClassifier):
         OneClassPUClassifier
             The object itself.
         """
-        table = self._read_numbers(X, y, sample_weight)
-        is_labeled = table.labels.is_positive
-        labeled = np.flatnonzero(table.doubt.counted & is_labeled)
-        weight = None if table.weight is None else table.weight[labeled]
+        rows = self._read_numbers(X, y, sample_weight)
+        is_labeled = rows.labels.is_positive
+        labeled = np.flatnonzero(rows.status.counted & is_labeled)
+        weight = None if rows.weight is None else rows.weight[labeled]
         machine = OneClassSVM(nu=self.nu, kernel=self.kernel, gamma=self.gamma)
-        machine.random_state = 0  # or NumPy's global generator would move
-        machine.fit(table.X[labeled], sample_weight=weight)
-        scores = np.asarray(machine.decision_function(table.X))
-        n_labeled, n_unlabeled = table.doubt.masses()
+        machine.random_state = 0  # otherwise NumPy's global generator would advance
+        machine.fit(rows.X[labeled], sample_weight=weight)
+        scores = np.asarray(machine.decision_function(rows.X))
+        n_labeled, n_unlabeled = rows.status.masses()
         balance = np.where(is_labeled, 1 / n_labeled, 1 / n_unlabeled)
-        self.slope_ = fit_slope(scores, is_labeled, table.doubt.mass * balance)
+        self.slope_ = fit_slope(scores, is_labeled, rows.status.mass * balance)
         self.estimator_ = machine
         return self

@@ -1,6 +1,6 @@
-"""What the methods for positive and unlabeled rows share: their assumption, their criterion.
+"""What the methods for positive and unlabeled rows share: their assumption and their criterion.
 
-The positive label means labeled; the other one means that nobody looked.
+The positive label means labeled, the negative label means unlabeled.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankprune._learners import ProbabilityClassifier, Table, Weights
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import BoolArray, FloatArray, Inputs, validate_weighted_labels
-from rankprune.core._registry import (
+from rankprune.core.estimators._registry import (
     DEFAULT_ESTIMATOR,
     find_noise_estimator,
     uninformative_reason,
 )
 from rankprune.exceptions import AssumptionWarning, warn_caller
-from rankprune.probabilities import Split
+from rankprune.learners._base import FitRows, ProbabilityClassifier, Weights
+from rankprune.learners._probabilities import Split
 
-# Estimates of a share of wrong labels below this are within the error that overlap causes.
+# Smaller estimates of the share of wrong labels may come from overlap alone.
 _LOOKS_WRONG = 0.2
-# The slope of probabilities along standardised scores lies between exp of minus this and of this.
+# Bound on the absolute logarithm of the slope of probabilities along standardised scores.
 _MAX_LOG_SLOPE = 5.0
 
 
 class PUClassifier(ProbabilityClassifier):
-    """One that learns from labeled positives and unlabeled rows."""
+    """A classifier that learns from labeled positives and unlabeled rows."""
 
     def _read(
         self,
@@ -45,14 +45,14 @@ class PUClassifier(ProbabilityClassifier):
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None = None,
         trusted: ArrayLike | None = None,
-    ) -> Table:
-        table = read_pu(self, super()._read, X, y, sample_weight, groups, trusted)
-        self._keep_classes(table.labels)
-        return table
+    ) -> FitRows:
+        rows = read_pu(self, super()._read, X, y, sample_weight, groups, trusted)
+        self._keep_classes(rows.labels)
+        return rows
 
 
 class NumericPUClassifier(PUClassifier):
-    """One with models of its own, fitted to numbers: classes 0 (unlabeled) and 1 (labeled)."""
+    """A classifier that fits its own models to numbers: classes 0 (unlabeled) and 1 (labeled)."""
 
     def _read_numbers(
         self,
@@ -60,9 +60,9 @@ class NumericPUClassifier(PUClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None = None,
-    ) -> Table:
-        table = self._read(X, y, sample_weight, groups)
-        return replace(table, X=validate_data(self, X, accept_sparse="csr"))
+    ) -> FitRows:
+        rows = self._read(X, y, sample_weight, groups)
+        return replace(rows, X=validate_data(self, X, accept_sparse="csr"))
 
     def _numbers(self, X: Any) -> Any:
         return validate_data(self, X, accept_sparse="csr", reset=False)
@@ -74,7 +74,7 @@ class NumericPUClassifier(PUClassifier):
 
 
 class MarginPUClassifier(NumericPUClassifier):
-    """One whose model gives distances to a boundary, and their sigmoid the probabilities."""
+    """A classifier whose probabilities are a sigmoid of the distance to a boundary."""
 
     estimator_: Any
     slope_: float
@@ -92,29 +92,29 @@ class MarginPUClassifier(NumericPUClassifier):
         return probability_of(self._distance(X), self.slope_)
 
 
-def labeled_and_unlabeled(table: Table) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the numbers of the rows of each kind that weigh anything."""
-    counted, is_labeled = table.doubt.counted, table.labels.is_positive
+def labeled_and_unlabeled(rows: FitRows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the numbers of the labeled and of the unlabeled rows of positive weight."""
+    counted, is_labeled = rows.status.counted, rows.labels.is_positive
     return np.flatnonzero(counted & is_labeled), np.flatnonzero(counted & ~is_labeled)
 
 
-def read_pu(method: Any, read: Any, *arguments: Any) -> Table:
-    """Return the rows of a fit; an error says what a method for unlabeled rows assumes."""
+def read_pu(method: Any, read: Any, *arguments: Any) -> FitRows:
+    """Return the rows of a fit; errors about y explain what the labels mean here."""
     try:
-        table: Table = read(*arguments)
+        rows: FitRows = read(*arguments)
     except ValueError as error:
         if str(error).startswith("y "):
             error.add_note(
                 f"{type(method).__name__} learns from labeled positives and unlabeled rows: the "
-                "positive label (pos_label, the larger value by default) means labeled and taken "
-                "to be right, the other one means unlabeled. Both must be there."
+                "positive label (pos_label, by default the last in sorted order) means labeled, "
+                "the other one means unlabeled. Both must occur in y."
             )
         raise
-    return table
+    return rows
 
 
 def warn_if_positives_look_wrong(method: Any, inputs: Inputs) -> None:
-    """Warn where labels that a method takes to be right score like unlabeled rows."""
+    """Warn if labels that a method assumes to be correct score like unlabeled rows."""
     estimate = find_noise_estimator(DEFAULT_ESTIMATOR)
     rates: NoiseRates = estimate(
         inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=inputs.sample_weight
@@ -122,9 +122,9 @@ def warn_if_positives_look_wrong(method: Any, inputs: Inputs) -> None:
     share = rates.positive_label_error_rate
     if share > _LOOKS_WRONG and uninformative_reason(inputs, rates) is None:
         warn_caller(
-            f"{type(method).__name__} takes every positive label to be right, but about "
+            f"{type(method).__name__} assumes that every positive label is correct, but about "
             f"{share:.0%} of them score like unlabeled rows. Either the classes overlap, or "
-            "positives are wrong: then use RankPruningClassifier, which allows for both.",
+            "positive labels are wrong: then use RankPruningClassifier, which allows for both.",
             AssumptionWarning,
         )
 
@@ -147,18 +147,18 @@ def pu_criterion(
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows.
     pos_label : default=None
-        The positive label; the larger of the two values by default.
+        The positive label; by default the last of the two in sorted order.
 
     Returns
     -------
     float
-        At least 0, and 0 where nothing is predicted positive. It may exceed 1.
+        At least 0, and 0 if no row is predicted positive. It may exceed 1.
 
     Notes
     -----
     Lee and Liu 2003: precision times recall is r^2 P(y=1) / P(f=1), where r, the recall, is the
     same among labeled positives as among all, and P(y=1) the same for every model. So it orders
-    models as precision times recall would, if labels were drawn at random from the positives.
+    models as precision times recall does, if labels are drawn at random from the positives.
 
     Examples
     --------
@@ -190,23 +190,23 @@ def criterion_of(is_labeled: BoolArray, predicted: BoolArray, weight: Weights) -
 
 def best_by_criterion(
     models: Sequence[tuple[Any, NDArray[np.float64]]],
-    table: Table,
+    rows: FitRows,
     splits: list[Split],
     n_jobs: int | None,
 ) -> tuple[int, NDArray[np.float64]]:
     """Return which (model, weights) has the best criterion out of fold, and its scores there."""
     decisions = Parallel(n_jobs=n_jobs)(
-        # A clone each, since folds may be fitted in threads of one process.
-        delayed(_decide_fold)(clone(model), table.X, table.labels.is_positive, weights, split)
+        # A clone for each fold, since folds may be fitted in threads of one process.
+        delayed(_decide_fold)(clone(model), rows.X, rows.labels.is_positive, weights, split)
         for model, weights in models
         for split in splits
     )
-    scores = np.empty((len(models), table.n_rows))
+    scores = np.empty((len(models), rows.n_rows))
     for number, part in enumerate(decisions):
         row, fold = divmod(number, len(splits))
         scores[row, splits[fold][1]] = part
     found = [
-        criterion_of(table.labels.is_positive, row > 0, table.weight) if len(models) > 1 else 0.0
+        criterion_of(rows.labels.is_positive, row > 0, rows.weight) if len(models) > 1 else 0.0
         for row in scores
     ]
     best = int(np.argmax(found))
@@ -224,9 +224,9 @@ def _decide_fold(
 
 
 def fit_slope(scores: FloatArray, is_labeled: BoolArray, weights: NDArray[np.float64]) -> float:
-    """Return the slope by which a sigmoid of the scores is most likely, one half at score 0.
+    """Return the slope of the likeliest sigmoid of the scores that is one half at score 0.
 
-    Platt's sigmoid has an offset too; without it the more probable class is the one predicted.
+    Platt's sigmoid also has an offset; without it, the more probable class is the predicted one.
     """
     scale = float(np.sqrt(np.average(scores**2, weights=weights)))
     if scale == 0:
@@ -241,5 +241,5 @@ def fit_slope(scores: FloatArray, is_labeled: BoolArray, weights: NDArray[np.flo
 
 
 def probability_of(scores: FloatArray, slope: float) -> NDArray[np.float64]:
-    """Return the probabilities that a slope gives to scores."""
+    """Return the sigmoid of the scores times the slope."""
     return np.asarray(expit(slope * np.asarray(scores, dtype=np.float64)))

@@ -12,11 +12,11 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
-from rankprune._fitting import RandomState, private_random_state
+from rankprune.learners._cloning import RandomState, private_random_state
 from rankprune.methods._pu import NumericPUClassifier, labeled_and_unlabeled
 from rankprune.methods._resampling import draw_rows
 
-# Rows that a machine draws by default of each kind, where there are as many.
+# Rows of each kind that a machine draws by default, if there are as many.
 _ROWS = 200
 
 
@@ -26,27 +26,20 @@ class RESVMClassifier(NumericPUClassifier):
     Parameters
     ----------
     n_estimators : int, default=50
-        Machines that vote.
+        Number of machines that vote.
     n_positive, n_unlabeled : int, default=None
-        Labeled and unlabeled rows that each machine draws, with replacement. By default as many as
-        there are, 200 at most.
+        Numbers of labeled and unlabeled rows that each machine draws, with replacement. By default
+        as many as there are, but at most 200.
     C : float, default=1.0
         Cost of a mistake on an unlabeled row.
     positive_weight : float, default=1.0
-        Cost of all mistakes on labeled rows, relative to that of all on unlabeled ones: a labeled
-        row costs ``C * positive_weight * n_unlabeled / n_positive``.
-    kernel : str or callable, default="rbf"
+        Total cost of mistakes on labeled rows, relative to that on unlabeled rows: a labeled row
+        costs ``C * positive_weight * n_unlabeled / n_positive``.
+    kernel, gamma
         As in `sklearn.svm.SVC`.
-    gamma : float, "scale" or "auto", default="scale"
-        As in `sklearn.svm.SVC`.
-    pos_label : default=None
-        The label of the labeled rows; the larger of the two values by default.
-    n_jobs : int, default=None
-        Machines fitted at the same time. Does not change the result.
-    random_state : int, RandomState or None, default=None
-        Draws the rows.
-    verbose : int, default=0
-        As in `RankPruningClassifier`.
+    pos_label, n_jobs, random_state, verbose
+        As in `RankPruningClassifier`; the positive label marks the labeled rows, ``n_jobs``
+        machines are fitted at the same time, and ``random_state`` draws the rows.
 
     Attributes
     ----------
@@ -58,13 +51,13 @@ class RESVMClassifier(NumericPUClassifier):
     Notes
     -----
     The probability of a row is the share of the machines that call it positive. Resampling makes
-    the share of wrong labels vary between machines, in both sets of rows, and a majority is
-    right more often than one.
+    the share of wrong labels vary between machines, in both sets of rows, and a majority is right
+    more often than a single machine.
 
-    Use it for few rows with a boundary that is not linear, also where some labeled rows are wrong.
-    It has five parameters and hangs on them: search them with ``RESVMClassifier.search_space`` and
-    `pu_criterion`. It fails where positives are many among the unlabeled rows, and its votes are
-    no calibrated probabilities.
+    Use it for few rows and a nonlinear boundary, also where some labeled rows are wrong. It is
+    sensitive to its five parameters: tune them with ``RESVMClassifier.search_space`` and
+    `pu_criterion`. It fails where many unlabeled rows are positive, and its votes are not
+    calibrated probabilities.
 
     References
     ----------
@@ -93,14 +86,12 @@ class RESVMClassifier(NumericPUClassifier):
 
     _model_attribute = "estimators_"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
+        **NumericPUClassifier._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_positive": [Interval(Integral, 1, None, closed="left"), None],
         "n_unlabeled": [Interval(Integral, 1, None, closed="left"), None],
         "C": [Interval(Real, 0, None, closed="neither")],
         "positive_weight": [Interval(Real, 0, None, closed="neither")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -137,7 +128,7 @@ class RESVMClassifier(NumericPUClassifier):
         Parameters
         ----------
         n_positive, n_unlabeled : int
-            Labeled and unlabeled rows that there are.
+            Numbers of labeled and unlabeled rows in the data.
 
         Returns
         -------
@@ -152,25 +143,25 @@ class RESVMClassifier(NumericPUClassifier):
         }
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RESVMClassifier:
-        """Fit the machines, each to rows of its own.
+        """Fit the machines, each to its own sample of rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Numbers, best scaled.
+            Numbers, preferably scaled.
         y : array-like of shape (n_rows,)
-            The positive label where a row is labeled, the other one where it is not.
+            As in `RankPruningClassifier.fit`; the positive label means labeled.
         sample_weight : array-like of shape (n_rows,), default=None
-            Rows are drawn as often as their weights say.
+            Rows are drawn in proportion to their weights.
 
         Returns
         -------
         RESVMClassifier
             The object itself.
         """
-        table = self._read_numbers(X, y, sample_weight)
+        rows = self._read_numbers(X, y, sample_weight)
         generator = private_random_state(self.random_state)
-        labeled, unlabeled = labeled_and_unlabeled(table)
+        labeled, unlabeled = labeled_and_unlabeled(rows)
         n_positive = self.n_positive or min(len(labeled), _ROWS)
         n_unlabeled = self.n_unlabeled or min(len(unlabeled), _ROWS)
         cost = self.C * self.positive_weight * n_unlabeled / n_positive
@@ -179,13 +170,13 @@ class RESVMClassifier(NumericPUClassifier):
             "class_weight": {0: self.C, 1: cost},
             "kernel": self.kernel,
             "gamma": self.gamma,
-            "random_state": 0,  # or NumPy's global generator would move
+            "random_state": 0,  # otherwise NumPy's global generator would advance
         }
         draws = [
             np.concatenate(
                 [
-                    draw_rows(labeled, n_positive, table.weight, generator),
-                    draw_rows(unlabeled, n_unlabeled, table.weight, generator),
+                    draw_rows(labeled, n_positive, rows.weight, generator),
+                    draw_rows(unlabeled, n_unlabeled, rows.weight, generator),
                 ]
             )
             for _ in range(self.n_estimators)
@@ -193,7 +184,7 @@ class RESVMClassifier(NumericPUClassifier):
         self._log("fitting %d machines to %d rows each", len(draws), n_positive + n_unlabeled)
         y_drawn = np.repeat([1, 0], [n_positive, n_unlabeled])
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_machine)(machine, table.X[rows], y_drawn) for rows in draws
+            delayed(SVC(**machine).fit)(rows.X[drawn], y_drawn) for drawn in draws
         )
         return self
 
@@ -201,7 +192,3 @@ class RESVMClassifier(NumericPUClassifier):
         X = self._numbers(X)
         votes = [machine.decision_function(X) > 0 for machine in self.estimators_]
         return np.asarray(np.mean(votes, axis=0))
-
-
-def _fit_machine(parameters: dict[str, Any], X: Any, y: NDArray[np.intp]) -> SVC:
-    return SVC(**parameters).fit(X, y)

@@ -1,4 +1,4 @@
-"""What the methods share that keep every row and let weights undo the noise."""
+"""What the methods share that keep every row and correct the noise by weights."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune._fitting import private_random_state, refuse_without_weights
-from rankprune._learners import RateBasedClassifier, Table
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import BoolArray
+from rankprune.learners._base import FitRows
+from rankprune.learners._cloning import private_random_state
+from rankprune.learners._rate_based import RateBasedClassifier
+from rankprune.learners._sample_weights import refuse_without_weights
 
 
 class WeightedRows(NamedTuple):
-    """Rows to fit, by number and perhaps twice, with the labels and weights they have there."""
+    """Numbers of the rows to fit, perhaps twice, with the label and weight of each."""
 
     rows: NDArray[np.intp]
     is_positive: BoolArray
@@ -22,9 +24,9 @@ class WeightedRows(NamedTuple):
 
 
 class ReweightingClassifier(RateBasedClassifier):
-    """One that fits every row, with weights that follow from the noise rates."""
+    """A classifier that fits every row, with weights that follow from the noise rates."""
 
-    # Whether the weights need probabilities even where the rates are known.
+    # Whether the weights need probabilities even if the rates are known.
     _weighs_by_scores = False
 
     def fit(
@@ -37,26 +39,26 @@ class ReweightingClassifier(RateBasedClassifier):
         probabilities: ArrayLike | None = None,
         trusted: ArrayLike | None = None,
     ) -> Self:
-        """Estimate the noise, and fit the estimator with weights that undo it.
+        """Estimate the noise, and fit the estimator with weights that correct it.
 
         Parameters
         ----------
         X, y, sample_weight, groups, probabilities
             As in `RankPruningClassifier.fit`.
         trusted : array-like of bool of shape (n_rows,), default=None
-            Rows whose labels a person settled: they keep their own weight.
+            Rows whose labels a person has checked: they keep their own weight.
 
         Returns
         -------
         object
             The object itself.
         """
-        table = self._read(X, y, sample_weight, groups, trusted)
+        rows = self._read(X, y, sample_weight, groups, trusted)
         self._check_estimator()
         generator = private_random_state(self.random_state)
-        self._choose_rates(table, probabilities, generator)
-        rows = self._weighted_rows(table, self.noise_rates_)
-        self._fit_estimator(table, *rows, generator, "the weights have no effect")
+        self._choose_rates(rows, probabilities, generator)
+        weighted = self._weighted_rows(rows, self.noise_rates_)
+        self._fit_estimator(rows, *weighted, generator, "the weights have no effect")
         return self
 
     def _check_estimator(self) -> None:
@@ -64,20 +66,20 @@ class ReweightingClassifier(RateBasedClassifier):
         refuse_without_weights(self._base(), type(self).__name__)
 
     def _choose_rates(
-        self, table: Table, probabilities: ArrayLike | None, generator: np.random.RandomState
+        self, rows: FitRows, probabilities: ArrayLike | None, generator: np.random.RandomState
     ) -> None:
-        """Set the rates by which rows are weighed."""
-        self._learn_rates(table, probabilities, generator, needs_scores=self._weighs_by_scores)
+        """Set the noise rates that the weights follow from."""
+        self._learn_rates(rows, probabilities, generator, needs_scores=self._weighs_by_scores)
 
-    def _weighted_rows(self, table: Table, rates: NoiseRates) -> WeightedRows:
-        """Return what the estimator is fitted to."""
+    def _weighted_rows(self, rows: FitRows, rates: NoiseRates) -> WeightedRows:
+        """Return the rows, labels and weights that the estimator is fitted to."""
         raise NotImplementedError  # each method's own
 
 
 def weigh_by_factors(
-    table: Table, factors: NDArray[np.float64], settled: float = 1.0
+    rows: FitRows, factors: NDArray[np.float64], settled: float = 1.0
 ) -> WeightedRows:
-    """Return the rows that weigh anything, once each, with factors as in `Doubt.weigh`."""
-    weights = table.doubt.weigh(factors, settled)
-    rows = np.flatnonzero(weights > 0)
-    return WeightedRows(rows, table.labels.is_positive[rows], weights[rows])
+    """Return the rows of positive weight, once each, with factors as in `RowStatus.weigh`."""
+    weights = rows.status.weigh(factors, settled)
+    kept = np.flatnonzero(weights > 0)
+    return WeightedRows(kept, rows.labels.is_positive[kept], weights[kept])

@@ -1,4 +1,4 @@
-"""Lee and Liu: logistic regression in which labeled and unlabeled rows weigh the same in all."""
+"""Lee and Liu: logistic regression with the same total weight for labeled and unlabeled rows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
-from rankprune._fitting import RandomState, draw_seed, private_random_state
 from rankprune.core._inputs import Inputs, validate_choices
+from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
+from rankprune.learners._probabilities import make_splits
 from rankprune.methods._pu import (
     MarginPUClassifier,
     best_by_criterion,
     probability_of,
     warn_if_positives_look_wrong,
 )
-from rankprune.probabilities import make_splits
 
 
 class WeightedLogisticPUClassifier(MarginPUClassifier):
@@ -31,20 +31,18 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
         Inverse strength of the L2 penalty. By default the one of ``Cs`` with the best
         `pu_criterion` out of fold.
     Cs : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-        What is tried.
+        Values of ``C`` to try.
     max_iter : int, default=1000
-        Of logistic regression.
-    pos_label : default=None
-        The label of the labeled rows; the larger of the two values by default.
-    cv, n_jobs, random_state, verbose
-        As in `RankPruningClassifier`.
+        Largest number of iterations of logistic regression.
+    pos_label, cv, n_jobs, random_state, verbose
+        As in `RankPruningClassifier`; the positive label marks the labeled rows.
 
     Attributes
     ----------
     C_ : float
         The inverse strength that was used.
     n_iter_ : int
-        Steps of the final fit.
+        Number of iterations of the final fit.
     estimator_ : LogisticRegression
         Fitted to classes 0 (unlabeled) and 1 (labeled).
     classes_, n_features_in_, feature_names_in_
@@ -52,14 +50,14 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
 
     Notes
     -----
-    Unlabeled rows are taken for negatives. Each labeled row weighs the share of unlabeled rows and
-    each unlabeled row the share of labeled ones, so both weigh the same in all. If labels are
-    drawn at random from the positives, the rows of positive score are then those that are likelier
-    among the positives than among all rows.
+    Unlabeled rows are treated as negatives. Each labeled row is weighted by the share of unlabeled
+    rows and each unlabeled row by the share of labeled rows, so that both kinds have the same total
+    weight. If labels are drawn at random from the positives, the rows with positive scores are then
+    those that are likelier among the positives than among all rows.
 
-    Use it for a fast linear model of rare positives, where recall matters: it needs no noise
-    rate. It fails at predicting probabilities and where positives are common: a row is called
-    positive from P(y=1|x) = P(y=1) on, however small that is.
+    Use it for a fast linear model of rare positives where recall matters: it needs no noise rate.
+    Its probabilities are not those of the classes, and it is a poor choice where positives are
+    common: a row is called positive once P(y=1|x) reaches P(y=1), however small that is.
 
     References
     ----------
@@ -79,12 +77,10 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
+        **MarginPUClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "Cs": ["array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -130,27 +126,27 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
         WeightedLogisticPUClassifier
             The object itself.
         """
-        table = self._read_numbers(X, y, sample_weight, groups)
+        rows = self._read_numbers(X, y, sample_weight, groups)
         generator = private_random_state(self.random_state)
-        is_labeled = table.labels.is_positive
-        n_labeled, n_unlabeled = table.doubt.masses()
+        is_labeled = rows.labels.is_positive
+        n_labeled, n_unlabeled = rows.status.masses()
         n_rows = n_labeled + n_unlabeled
-        weights = table.doubt.mass * np.where(is_labeled, n_unlabeled / n_rows, n_labeled / n_rows)
+        weights = rows.status.mass * np.where(is_labeled, n_unlabeled / n_rows, n_labeled / n_rows)
         choices = validate_choices(self.Cs if self.C is None else [self.C], "Cs")
         self.C_ = choices[0]
         if self.C is None:
             seed = draw_seed(generator)
-            splits = make_splits(self.cv, table.X, table.labels, table.groups, table.weight, seed)
+            splits = make_splits(self.cv, rows.X, rows.labels, rows.groups, rows.weight, seed)
             models = [(self._logistic(C), weights) for C in choices]
             self._log("trying %d penalties in %d folds", len(models), len(splits))
-            best, decisions = best_by_criterion(models, table, splits, self.n_jobs)
+            best, decisions = best_by_criterion(models, rows, splits, self.n_jobs)
             self.C_ = choices[best]
             scores = probability_of(decisions, 1.0)
-            warn_if_positives_look_wrong(self, Inputs(is_labeled, scores, table.weight))
-        rows = np.flatnonzero(table.doubt.counted)
-        self.slope_ = 1.0  # the scores of logistic regression are log-odds already
+            warn_if_positives_look_wrong(self, Inputs(is_labeled, scores, rows.weight))
+        counted = np.flatnonzero(rows.status.counted)
+        self.slope_ = 1.0  # scores of logistic regression are log-odds
         model = self._logistic(self.C_).fit(
-            table.X[rows], is_labeled[rows].astype(np.intp), sample_weight=weights[rows]
+            rows.X[counted], is_labeled[counted].astype(np.intp), sample_weight=weights[counted]
         )
         self.n_iter_ = int(model.n_iter_[0])
         self.estimator_ = model

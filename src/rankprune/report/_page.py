@@ -1,4 +1,4 @@
-"""The page: everything it shows comes from the record of a check, nothing is computed again."""
+"""The report page: it shows what the record of a check holds, and computes nothing."""
 
 from __future__ import annotations
 
@@ -7,23 +7,37 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from rankprune._audit_record import AuditRecord, audit_headline, audit_notes, audit_rows
-from rankprune._files import write_whole
-from rankprune._label_check import REPORT, LabelCheck, SuspectRow, headline
-from rankprune._visible import visible
 from rankprune.report._plots import draw_plots
-from rankprune.report._texts import better, command, trust_points
+from rankprune.run import LabelCheck
+from rankprune.run._audit_record import AuditRecord
+from rankprune.run._directory import REPORT
+from rankprune.run._findings import SuspectRow
+from rankprune.run._visible import visible
+from rankprune.run._words import (
+    advice,
+    audit_headline,
+    audit_notes,
+    audit_rows,
+    before_after_words,
+    headline,
+    percent,
+    rate_names,
+    rates_note,
+    row_words,
+    trust_points,
+    wrong_share_words,
+)
+from rankprune.storage._atomic import write_whole
 
 TOP = 100
-# Bytes that cells of suspects may take up, so that the page stays below 2 MB, and those of the
-# marks around each.
+# Bytes for the cells of suspects, so that the page stays below 2 MB, and for the tags around each.
 _CELL_BYTES, _MARKUP = 1_300_000, 20
 _MAX_NOTES = 40
 _HIDDEN = "(redacted)"
 
 
 def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence[str] = ()) -> Path:
-    """Write the report of a run directory or a check, and return its place.
+    """Write the report of a run directory or a check, and return its path.
 
     Parameters
     ----------
@@ -31,9 +45,9 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
     path : path, default=None
         ``report.html`` in the run directory by default.
     top : int, default=100
-        Suspects to show.
+        Number of suspects to show.
     redact : sequence of str
-        Columns whose cells are not shown.
+        Columns whose cells are hidden.
 
     Examples
     --------
@@ -49,7 +63,7 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
     True
     """
     if path is None and isinstance(run, LabelCheck):
-        raise ValueError("path must say where to write the report of a check that is in memory.")
+        raise ValueError("path must be given: a check in memory has no run directory to write to.")
     in_memory = isinstance(run, LabelCheck)
     check = run if in_memory else LabelCheck.load(run)
     audit = None if in_memory else AuditRecord.load(Path(run))
@@ -65,7 +79,7 @@ def render_report(
     top: int = TOP,
     redact: Sequence[str] = (),
 ) -> str:
-    """Return the report as HTML, with what an audit found, if there was one.
+    """Return the report as HTML, with the result of an audit, if there was one.
 
     The other arguments are those of `write_report`.
     """
@@ -76,12 +90,12 @@ def render_report(
         raise ImportError(
             "The report needs jinja2, which is not installed. Install rankprune[cli]."
         ) from error
-    hidden = {*redact, *check.settings.get("redact", ())}
+    hidden = {*redact, *check.settings.redact}
     unknown = sorted(hidden - set(_columns(check)))
     # Of very wide tables not all names are kept.
     if unknown and check.source.n_columns <= len(_columns(check)) + 1:
         raise ValueError(
-            f"--redact must name columns of the run, got {unknown[0]!r}. It has "
+            f"redact must name columns of the run, got {unknown[0]!r}. It has "
             f"{', '.join(repr(name) for name in _columns(check)[:20])}."
         )
     environment = jinja2.Environment(
@@ -92,7 +106,7 @@ def render_report(
         lstrip_blocks=True,
     )
     environment.filters["visible"] = visible
-    environment.filters["percent"] = lambda share: f"{share:.1%}"
+    environment.filters["percent"] = percent
     suspects = list(_fitting(check, check.suspects[:top], hidden))
     return environment.get_template("page.html").render(
         check=check,
@@ -102,9 +116,9 @@ def render_report(
         audit_headline=None if audit is None else audit_headline(check, audit),
         audit_rows=[] if audit is None else audit_rows(check, audit),
         audit_notes=[] if audit is None else audit_notes(audit),
-        before_after=audit.before_after if audit and audit.before_after else check.before_after,
+        before_after=_before_after(check, audit),
         points=trust_points(check),
-        better=better(check),
+        advice=advice(check),
         plots={name: Markup(svg) for name, svg in draw_plots(check).items()},
         rates=_rates(check),
         classes=_classes(check),
@@ -113,8 +127,10 @@ def render_report(
         notes=check.notes[:_MAX_NOTES],
         warnings=check.warnings[:_MAX_NOTES],
         n_more_notes=max(0, len(check.notes) - _MAX_NOTES),
-        wrong=check.estimated_rates.wrong_share,
-        command=command(check),
+        wrong=wrong_share_words(check),
+        rates_note=rates_note(check),
+        row_words=row_words(check),
+        command=str(check.settings),
         histogram=_histogram(check),
         curve=_curve(check),
         calibration=_calibration(check),
@@ -123,9 +139,9 @@ def render_report(
 
 def _columns(check: LabelCheck) -> list[str]:
     asked = check.settings
-    named = [asked["id"]] if asked.get("id") else []
+    named = [asked.id] if asked.id else []
     grouped = [part.column for part in check.subgroups]
-    return list(dict.fromkeys([*check.columns, *named, *grouped, *asked.get("redact", ())]))
+    return list(dict.fromkeys([*check.columns, *named, *grouped, *asked.redact]))
 
 
 def _read(name: str) -> str:
@@ -135,7 +151,7 @@ def _read(name: str) -> str:
 def _fitting(
     check: LabelCheck, suspects: Sequence[SuspectRow], hidden: set[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the suspects as far as they fit on the page."""
+    """Yield as many suspects as fit on the page."""
     left = _CELL_BYTES
     for row in suspects:
         cells = [
@@ -147,8 +163,8 @@ def _fitting(
         if left < 0:
             return
         yield {
-            "row": row.row,
-            "id": _HIDDEN if check.settings.get("id") in hidden and row.id else row.id,
+            "row": row.number,
+            "id": _HIDDEN if check.settings.id in hidden and row.id else row.id,
             "label": row.label,
             "probability": row.probability,
             "reason": row.reason,
@@ -157,14 +173,16 @@ def _fitting(
 
 
 def _rates(check: LabelCheck) -> list[tuple[str, Any]]:
-    positive, negative, found = check.positive, check.negative, check.intervals
-    return [
-        (f"labels “{positive}” that are wrong", found.positive_label_error_rate),
-        (f"labels “{negative}” that are wrong", found.negative_label_error_rate),
-        (f"true “{positive}” labeled “{negative}”", found.positive_noise_rate),
-        (f"true “{negative}” labeled “{positive}”", found.negative_noise_rate),
-        (f"share of true “{positive}”", found.estimated_prevalence),
-    ]
+    names = {**rate_names(check), "estimated_prevalence": f"share of true “{check.positive}”"}
+    return [(name, getattr(check.intervals, rate)) for rate, name in names.items()]
+
+
+def _before_after(check: LabelCheck, audit: AuditRecord | None) -> str | None:
+    if audit is not None and audit.before_after is not None:
+        return before_after_words(audit.before_after, audited=True)
+    if check.before_after is not None:
+        return before_after_words(check.before_after, audited=False)
+    return None
 
 
 def _classes(check: LabelCheck) -> list[tuple[str, int, int]]:
@@ -176,7 +194,7 @@ def _classes(check: LabelCheck) -> list[tuple[str, int, int]]:
 
 
 def _histogram(check: LabelCheck) -> list[tuple[str, int, int]]:
-    """Return the histogram in ten bins, few enough to be read."""
+    """Return the histogram in ten bins, few enough to read."""
     found = check.histogram
     at_once = len(found.positive) // 10
     return [
@@ -190,7 +208,7 @@ def _histogram(check: LabelCheck) -> list[tuple[str, int, int]]:
 
 
 def _curve(check: LabelCheck) -> list[tuple[str, list[tuple[float, float, float, float]]]]:
-    """Return both curves at a few places."""
+    """Return both curves at a few points."""
     curves = []
     for name, side in (
         (check.positive, check.separability.positive),

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from rankprune._label_check import LabelCheck
 from rankprune.diagnostics import (
     CalibrationDisplay,
     NoiseRateDisplay,
     ProbabilityDisplay,
     SeparabilityDisplay,
 )
+from rankprune.run import LabelCheck
 
 # Stands for the colour of the page's text, which is not known here; no plot uses it otherwise.
 _INK = "#010203"

@@ -1,4 +1,4 @@
-"""The page for judging rows: handlers take a request, ask the desk, and return a response."""
+"""The page for judging rows: handlers take a request, ask the queue, and return a response."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rankprune._visible import visible
 from rankprune.review._cards import IMAGES
-from rankprune.review._decisions import ANSWERS
-from rankprune.review._desk import SHOWN, Desk, Filter
-from rankprune.review._guard import Guard, Session, Sessions, refusal, small_body
-from rankprune.review._store import PATIENCE, Conflict, Locked
+from rankprune.review._queue import SHOWN, Filter, ReviewQueue
+from rankprune.review._security import Guard, Session, Sessions, refusal, small_body
+from rankprune.run._decision_log import PATIENCE, Conflict, Locked
+from rankprune.run._decisions import ANSWERS
+from rankprune.run._visible import visible
 
 _HERE = Path(__file__).parent
 _STATIC = {"review.js": "text/javascript; charset=utf-8", "review.css": "text/css; charset=utf-8"}
@@ -38,25 +38,25 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Site:
     """What the handlers work with."""
 
-    desk: Desk
+    queue: ReviewQueue
     sessions: Sessions
     guideline: str
     templates: jinja2.Environment
 
 
 def make_app(
-    desk: Desk,
+    queue: ReviewQueue,
     tokens: Mapping[str, str],
     hosts: tuple[str, ...],
     *,
     guideline: str = "",
     cookie: str = "rankprune",
 ) -> ASGIApp:
-    """Return the application that serves a desk.
+    """Return the application that serves a queue.
 
     Parameters
     ----------
-    desk : Desk
+    queue : ReviewQueue
     tokens : mapping of str to str
         The person that each link is for, by the token in it.
     hosts : tuple of str
@@ -68,7 +68,7 @@ def make_app(
     """
     app = Starlette(routes=ROUTES, exception_handlers={HTTPException: refusal})
     app.state.site = Site(
-        desk,
+        queue,
         Sessions(tokens, cookie, hosts),
         guideline,
         jinja2.Environment(
@@ -138,19 +138,19 @@ async def page(request: Request) -> Response:
         session = site.sessions.of(request)
     except HTTPException as error:
         return _html(site, "closed.html", 401, message=error.detail)
-    run, desk = site.desk.rows.run, site.desk
+    run, queue = site.queue.rows.run, site.queue
     return _html(
         site,
         "page.html",
-        mode=desk.mode,
+        mode=queue.mode,
         reviewer=visible(session.reviewer, 60),
         csrf=session.csrf,
         title=visible(run.source.name, 80),
-        question=visible(run.settings["label"], 80),
+        question=visible(run.settings.label, 80),
         positive=visible(run.positive, 80),
         negative=visible(run.negative, 80),
         guideline=visible(site.guideline, 20_000),
-        subgroups=_subgroups(desk) if desk.mode == "review" else [],
+        subgroups=_subgroups(queue) if queue.mode == "review" else [],
     )
 
 
@@ -174,12 +174,12 @@ def _html(site: Site, name: str, status: int = 200, **values: Any) -> HTMLRespon
     return HTMLResponse(site.templates.get_template(name).render(**values), status)
 
 
-def _subgroups(desk: Desk) -> list[tuple[int, str, str]]:
+def _subgroups(queue: ReviewQueue) -> list[tuple[int, str, str]]:
     """Return column, value and text of the groups that can be chosen."""
-    names = {desk.rows.column_name(column): column for column in desk.rows.shown}
+    names = {queue.rows.column_name(column): column for column in queue.rows.shown}
     return [
         (names[part.column], part.value, f"{visible(part.column, 40)}: {visible(part.value, 40)}")
-        for part in desk.rows.run.subgroups
+        for part in queue.rows.run.subgroups
         if part.column in names
     ]
 
@@ -199,27 +199,27 @@ async def icon(_: Request) -> Response:
 
 def card(request: Request, site: Site, session: Session) -> Response:
     """Return one card."""
-    row = _row(site.desk, _path_number(request, "row"))
-    return JSONResponse(site.desk.card(session.reviewer, row))
+    row = _row(site.queue, _path_number(request, "row"))
+    return JSONResponse(site.queue.card(session.reviewer, row))
 
 
 def find(request: Request, site: Site, _: Session) -> Response:
     """Return the number of the row that has a name."""
-    row = site.desk.find(request.query_params.get("name", "")[:500])
+    row = site.queue.find(request.query_params.get("name", "")[:500])
     if row is None:
         raise HTTPException(404, "There is no such row.")
-    return JSONResponse({"row": site.desk.number(row)})
+    return JSONResponse({"row": site.queue.number(row)})
 
 
 def progress(_: Request, site: Site, session: Session) -> Response:
     """Return how far the work is."""
-    return JSONResponse(site.desk.progress(session.reviewer))
+    return JSONResponse(site.queue.progress(session.reviewer))
 
 
 def image(request: Request, site: Site, _: Session) -> Response:
     """Return the image that a cell names."""
-    row = _row(site.desk, _path_number(request, "row"))
-    path = site.desk.rows.image(row, _path_number(request, "column"))
+    row = _row(site.queue, _path_number(request, "row"))
+    path = site.queue.rows.image(row, _path_number(request, "column"))
     if path is None:
         raise HTTPException(404, "There is no such image.")
     return Response(path.read_bytes(), media_type=IMAGES[path.suffix.lower()])
@@ -234,47 +234,47 @@ def next_cards(site: Site, session: Session, body: dict[str, Any]) -> dict[str, 
     if len(held) > _MAX_HELD or not all(isinstance(row, int) for row in held):
         raise HTTPException(422, f"held must be at most {_MAX_HELD} row numbers.")
     count = _number(body, "count", 1, _MAX_CARDS, 5)
-    besides = [row for row in map(site.desk.row, held) if row is not None]
-    cards = site.desk.next_cards(session.reviewer, _filter(site.desk, body), besides, int(count))
-    return {"cards": cards, "progress": site.desk.progress(session.reviewer)}
+    besides = [row for row in map(site.queue.row, held) if row is not None]
+    cards = site.queue.next_cards(session.reviewer, _filter(site.queue, body), besides, int(count))
+    return {"cards": cards, "progress": site.queue.progress(session.reviewer)}
 
 
 def decide(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
     """Write an answer down; when this returns, it is on disk."""
-    desk = site.desk
-    answer, allowed = _field(body, "answer", str), ANSWERS[desk.mode]
+    queue = site.queue
+    answer, allowed = _field(body, "answer", str), ANSWERS[queue.mode]
     if answer not in allowed:
         raise HTTPException(422, f"answer must be one of {', '.join(allowed)}.")
     note = _field(body, "note", str, "")
     if len(note) > _MAX_NOTE or not _is_text(note):
         raise HTTPException(422, f"note must be a text of at most {_MAX_NOTE} signs.")
-    row = _row(desk, _field(body, "row", int))
+    row = _row(queue, _field(body, "row", int))
     seconds = _number(body, "seconds", 0.0, float("inf"), 0.0)
     seconds = min(seconds, _MAX_SECONDS)
     try:
-        desk.decide(_uid(body), session.reviewer, row, answer, seconds=seconds, note=note)
+        queue.decide(_uid(body), session.reviewer, row, answer, seconds=seconds, note=note)
     except ValueError as error:
         raise HTTPException(422, f"{error}.") from error
-    return {"progress": desk.progress(session.reviewer)}
+    return {"progress": queue.progress(session.reviewer)}
 
 
 def undo(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
     """Take the last answer back, and return its card."""
-    desk = site.desk
+    queue = site.queue
     try:
-        row = desk.undo(_uid(body), session.reviewer)
+        row = queue.undo(_uid(body), session.reviewer)
     except KeyError as error:
         raise HTTPException(409, "That was taken back already.") from error
     if row is None:
         raise HTTPException(404, "There is nothing to take back.")
     return {
-        "card": desk.card(session.reviewer, row),
-        "progress": desk.progress(session.reviewer),
+        "card": queue.card(session.reviewer, row),
+        "progress": queue.progress(session.reviewer),
     }
 
 
-def _row(desk: Desk, number: int) -> int:
-    row = desk.row(number)
+def _row(queue: ReviewQueue, number: int) -> int:
+    row = queue.row(number)
     if row is None:
         raise HTTPException(404, "There is no such row.")
     return row
@@ -313,11 +313,11 @@ def _path_number(request: Request, name: str) -> int:
     return int(text)
 
 
-def _filter(desk: Desk, body: dict[str, Any]) -> Filter:
+def _filter(queue: ReviewQueue, body: dict[str, Any]) -> Filter:
     show = _field(body, "show", str, "open")
     if show not in SHOWN:
         raise HTTPException(422, f"show must be one of {', '.join(SHOWN)}.")
-    if desk.mode == "audit":
+    if queue.mode == "audit":
         # Which rows pass a filter would tell what is hidden.
         if body.keys() & {"label", "least", "most", "column", "value"}:
             raise HTTPException(422, "An audit has no filters.")
@@ -328,7 +328,7 @@ def _filter(desk: Desk, body: dict[str, Any]) -> Filter:
     column, value = None, None
     if body.get("column") is not None:
         column, value = _field(body, "column", int), _field(body, "value", str)
-        if column not in desk.rows.shown:
+        if column not in queue.rows.shown:
             raise HTTPException(422, "column must be one that is shown.")
     return Filter(
         show,

@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 
 from rankprune import audit
-from rankprune._audit_record import AuditRecord
-from rankprune._label_check import SCORES, LabelCheck, file_sha256
-from rankprune.check import judge_on_audit
+from rankprune.check._audited import judge_on_audit
 from rankprune.exceptions import TableError
-from rankprune.review._decisions import DISAGREEMENT, outcomes
-from rankprune.review._store import FILE, Draw, Store
+from rankprune.run import LabelCheck
+from rankprune.run._audit_record import AuditRecord
+from rankprune.run._decision_log import LOG_FILE, DecisionLog, Draw
+from rankprune.run._decisions import DISAGREEMENT, outcomes
+from rankprune.run._directory import SCORES
+from rankprune.storage._hashes import file_sha256
 
 SIZE = 200
 
 
-def current_draw(folder: Path, store: Store) -> Draw:
+def current_draw(folder: Path, log: DecisionLog) -> Draw:
     """Return the sample of the audit of a run."""
-    found = store.last_draw()
+    found = log.last_draw()
     if found is None:
         raise TableError("No sample was drawn yet. Draw one with: rankprune audit RUN --n 200")
     if found.scores != file_sha256(folder / SCORES):
@@ -34,7 +36,7 @@ def current_draw(folder: Path, store: Store) -> Draw:
 
 
 def draw_sample(
-    folder: Path, store: Store, n: int | None = None, *, seed: int | None, again: bool = False
+    folder: Path, log: DecisionLog, n: int | None = None, *, seed: int | None, again: bool = False
 ) -> Draw:
     """Draw the sample of an audit, once: a new one only when asked for.
 
@@ -42,15 +44,15 @@ def draw_sample(
     ----------
     folder : Path
         Of the run.
-    store : Store
+    log : DecisionLog
     n : int, default=None
         Rows; as many as were drawn before, or 200.
     seed : int or None
     again : bool, default=False
         Draw a new one; what was judged in the old one stays in the log, but no longer counts.
     """
-    if store.last_draw() is not None and not again:
-        known = current_draw(folder, store)
+    if log.last_draw() is not None and not again:
+        known = current_draw(folder, log)
         if n not in (None, len(known.rows)):
             raise TableError(
                 f"--n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: "
@@ -73,7 +75,7 @@ def draw_sample(
         sample.suspect.tolist(),
         strict=True,
     )
-    return store.keep_draw(
+    return log.keep_draw(
         Draw(
             None,
             file_sha256(folder / SCORES),
@@ -96,12 +98,12 @@ def audit_record(
     folder : Path
         Of the run.
     table, model, n_jobs
-        As in `rankprune.check.judge_on_audit`, for the comparison of before and after.
+        As in `rankprune.check._audited.judge_on_audit`, for the comparison of before and after.
     """
     run = LabelCheck.load(folder)
-    with Store(folder / FILE, must_exist=True) as store:
-        draw = current_draw(folder, store)
-        found = outcomes(store.decisions("audit", draw.id))
+    with DecisionLog(folder / LOG_FILE, must_exist=True) as log:
+        draw = current_draw(folder, log)
+        found = outcomes(log.decisions("audit", draw.id))
     rows, is_positive, suspect = (np.asarray(part) for part in zip(*draw.rows, strict=True))
     sample = audit.AuditSample(rows, is_positive, suspect, draw.sizes, True, False)
     said = {"positive": True, "negative": False}
@@ -110,7 +112,9 @@ def audit_record(
     before_after, notes = None, []
     if not n_unjudged and any(answer is not None for answer in answers):
         try:
-            before_after = judge_on_audit(run, sample, answers, table, model=model, n_jobs=n_jobs)
+            before_after = judge_on_audit(
+                run, sample, answers, table, estimator=model, n_jobs=n_jobs
+            )
         except (TableError, OSError) as error:
             notes.append(f"Before and after could not be judged. {error}")
     return AuditRecord(

@@ -5,8 +5,6 @@ A card of an audit is blind: it holds neither the label nor anything that was co
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._label_check import LabelCheck
-from rankprune._run_scores import reason_for
-from rankprune._visible import visible
-from rankprune.core._informative import auc
-from rankprune.tables import Table
+from rankprune.core._auc import TELLING_AUC, auc
+from rankprune.run import LabelCheck
+from rankprune.run._decisions import row_hash
+from rankprune.run._scores import reason_for
+from rankprune.run._visible import visible
+from rankprune.table import Table
 
 # Signs of a cell and columns of a row that a card shows.
 _MAX_CELL, _MAX_COLUMNS = 20_000, 200
@@ -37,8 +36,6 @@ _HIDDEN = "(a path, hidden)"
 # Rows that are looked at for columns that tell the label, how many values make a category, and how
 # many labels of either kind must follow from it.
 _MAX_LOOK, _FEW, _SURE = 5_000, 20, 0.98
-# A number that orders the labels this well tells them, too.
-_SURE_AUC = 0.995
 
 
 @dataclass(frozen=True)
@@ -83,12 +80,12 @@ class Rows:
         self._lock = threading.Lock()
         self._kept: dict[int, list[str | None]] = {}
         asked = run.settings
-        self._label = table.position(asked["label"])
+        self._label = table.position(str(asked.label))
         for name in hide:
             table.column(name, "--hide")
-        hidden = {asked["label"], *asked.get("redact", ()), *hide}
+        hidden = {str(asked.label), *asked.redact, *hide}
         if blind:
-            hidden |= {asked[name] for name in ("probabilities", "trusted") if asked.get(name)}
+            hidden |= {name for name in (asked.probabilities, asked.trusted) if name}
             # What an earlier check wrote beside the rows.
             hidden |= {name for name in table.names if name.startswith("rankprune_")}
             hidden |= set(_telling(table, run))
@@ -97,7 +94,7 @@ class Rows:
         self.n_more = len(shown) - len(self.shown)
         self.hidden = [name for name in table.names if name in hidden]
         self._place = {int(row): place for place, row in enumerate(run.scores.rows)}
-        ids = None if asked.get("id") in hidden else run.scores.ids
+        ids = None if asked.id in hidden else run.scores.ids
         self._ids = None if ids is None else [str(name) for name in ids]
         named = zip(self._ids or (), run.scores.rows.tolist(), strict=False)
         self._by_id: dict[str, int] = dict(reversed(list(named)))
@@ -226,15 +223,9 @@ def _tells(column: Sequence[str | None], is_positive: NDArray[np.bool_]) -> bool
     if not np.isfinite(numbers).all():
         return False
     area = auc(is_positive, numbers, None)
-    return max(area, 1 - area) >= _SURE_AUC
+    return max(area, 1 - area) >= TELLING_AUC
 
 
 def _is_path(text: str) -> bool:
     """Return whether a text names an image."""
     return Path(text[-20:]).suffix.lower() in IMAGES
-
-
-def row_hash(cells: Sequence[str | None], label: int) -> str:
-    """Return what a row's cells but the label are known by."""
-    rest = [cell for column, cell in enumerate(cells) if column != label]
-    return hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:32]

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankprune._visible import visible
 from rankprune.review._cards import Rows
-from rankprune.review._decisions import (
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._decisions import (
     DISAGREEMENT,
     UNSURE,
     Decision,
@@ -25,7 +25,7 @@ from rankprune.review._decisions import (
     outcomes,
     standing,
 )
-from rankprune.review._store import Store
+from rankprune.run._visible import visible
 
 Show = Literal["open", "unsure", "disagreement", "decided"]
 SHOWN: tuple[str, ...] = ("open", UNSURE, DISAGREEMENT, "decided")
@@ -61,15 +61,15 @@ class Filter:
     value: str | None = None
 
 
-class Desk:
+class ReviewQueue:
     """Rows to be judged, the people who do it, and the log of what they said.
 
     Parameters
     ----------
     rows : Rows
-    store : Store
+    log : DecisionLog
     mode : {"review", "audit"}
-    queue : sequence of int
+    order : sequence of int
         The rows to be judged, in this order.
     draw : int or None
         The audit's sample.
@@ -80,26 +80,26 @@ class Desk:
     def __init__(
         self,
         rows: Rows,
-        store: Store,
+        log: DecisionLog,
         mode: Mode,
-        queue: Sequence[int],
+        order: Sequence[int],
         *,
         draw: int | None = None,
         overlap: float = 0.0,
     ) -> None:
-        self.rows, self.store, self.mode, self.draw = rows, store, mode, draw
-        self.queue = list(queue)
-        self._places = {row: place for place, row in enumerate(self.queue)}
-        n_twice = round(overlap * len(self.queue))
+        self.rows, self.log, self.mode, self.draw = rows, log, mode, draw
+        self.order = list(order)
+        self._places = {row: place for place, row in enumerate(self.order)}
+        n_twice = round(overlap * len(self.order))
         # Spread evenly over the ranking, and the same after every start.
-        self._twice = {self.queue[i * len(self.queue) // n_twice] for i in range(n_twice)}
+        self._twice = {self.order[i * len(self.order) // n_twice] for i in range(n_twice)}
         self._leases: dict[int, tuple[str, float]] = {}
         self._lock = threading.Lock()
         self._version = -1
         self._outcomes: dict[int, Outcome] = {}
         self._made: list[Decision] = []
         self._uids: set[str] = set()
-        rows.read(self.queue)
+        rows.read(self.order)
         self._refresh()
 
     # ---- what the page asks for
@@ -132,7 +132,7 @@ class Desk:
     def row(self, number: int) -> int | None:
         """Return the row of a number; None where it may not be shown."""
         if self.mode == "audit":
-            return self.queue[number - 1] if 0 < number <= len(self.queue) else None
+            return self.order[number - 1] if 0 < number <= len(self.order) else None
         return number - 1 if self.rows.place(number - 1) is not None else None
 
     def find(self, text: str) -> int | None:
@@ -190,7 +190,7 @@ class Desk:
         )
         blind = self.mode == "audit"
         place = self.rows.place(row)
-        self.store.add(
+        self.log.add(
             Decision(
                 uid,
                 row,
@@ -213,14 +213,14 @@ class Desk:
     def undo(self, uid: str, reviewer: str) -> int | None:
         """Take back what this person said last, and return the row; None where there is nothing."""
         self._refresh()
-        if (known := self.store.find(uid)) is not None:
+        if (known := self.log.find(uid)) is not None:
             return known.row
         with self._lock:
             own = [one for one in standing(self._made) if one.reviewer == reviewer]
         if not own:
             return None
         last = own[-1]
-        self.store.undo(uid, last.uid, reviewer, 0.0, _now())
+        self.log.undo(uid, last.uid, reviewer, 0.0, _now())
         self._reread(last.row)
         return last.row
 
@@ -231,12 +231,12 @@ class Desk:
             return self._progress(reviewer)
 
     def _progress(self, reviewer: str) -> dict[str, Any]:
-        left = sum(self._is_shown(reviewer, row, "open") for row in self.queue)
+        left = sum(self._is_shown(reviewer, row, "open") for row in self.order)
         stand = standing(self._made)
         pace = [one.seconds for one in stand if one.reviewer == reviewer][-_PACE:]
         found: dict[str, Any] = {
-            "total": len(self.queue),
-            "done": len(self.queue) - left,
+            "total": len(self.order),
+            "done": len(self.order) - left,
             "left": left,
             "minutes_left": round(left * median(pace) / 60, 1) if len(pace) >= 5 else None,
             "unsure": self._count(UNSURE),
@@ -259,15 +259,15 @@ class Desk:
         self._refresh()
         with self._lock:
             found = Counter[str](outcome.status for outcome in self._outcomes.values())
-        return {"rows": len(self.queue), "judged": found.total(), **found}
+        return {"rows": len(self.order), "judged": found.total(), **found}
 
     # ---- how it is found
 
     def _matching(self, reviewer: str, wanted: Filter) -> Iterator[int]:
         every = wanted == Filter(wanted.show)
-        # Rows that were found by name are not in the queue, but may be unsure like others.
+        # Rows that were found by name are not queued, but may be unsure like others.
         others = [] if wanted.show == "open" else sorted(self._outcomes.keys() - self._places)
-        for row in [*self.queue, *others]:
+        for row in [*self.order, *others]:
             if self._is_shown(reviewer, row, wanted.show) and (every or self._passes(row, wanted)):
                 yield row
 
@@ -308,12 +308,12 @@ class Desk:
 
     def _refresh(self) -> None:
         """Read the log again where another process has written to it."""
-        version = self.store.version()
+        version = self.log.version()
         if version == self._version:
             return
         with self._lock:
             # Read inside, so that no decision is taken on and forgotten again.
-            made = self._current(self.store.decisions(self.mode, self.draw))
+            made = self._current(self.log.decisions(self.mode, self.draw))
             self._version, self._made = version, made
             self._uids = {one.uid for one in made}
             self._outcomes = outcomes(made)
@@ -327,7 +327,7 @@ class Desk:
     def _reread(self, row: int) -> None:
         """Take on what was written about one row."""
         with self._lock:
-            made = self._current(self.store.of_row(self.mode, row, self.draw))
+            made = self._current(self.log.of_row(self.mode, row, self.draw))
             found = outcomes(made)
             new = [one for one in made if one.uid not in self._uids]
             self._made += new

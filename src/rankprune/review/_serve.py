@@ -1,4 +1,4 @@
-"""A desk opened on a run directory, and served until it is interrupted."""
+"""A queue opened on a run directory, and served until it is interrupted."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankprune._label_check import LabelCheck
 from rankprune.exceptions import TableError
 from rankprune.review._audits import current_draw
 from rankprune.review._cards import Rows
-from rankprune.review._decisions import Mode
-from rankprune.review._desk import Desk, suspects_first
-from rankprune.review._store import FILE, Store
-from rankprune.table_model import open_checked
+from rankprune.review._queue import ReviewQueue, suspects_first
+from rankprune.run import LabelCheck
+from rankprune.run._checked_table import open_checked
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._decisions import Mode
 
 # The most suspects that are read when a review begins.
 TOP = 10_000
@@ -30,7 +30,7 @@ _ANY = ("0.0.0.0", "::")
 
 
 @contextmanager
-def open_desk(
+def open_queue(
     folder: Path,
     mode: Mode,
     *,
@@ -39,7 +39,7 @@ def open_desk(
     hide: Sequence[str] = (),
     overlap: float = 0.0,
     top: int = TOP,
-) -> Iterator[Desk]:
+) -> Iterator[ReviewQueue]:
     """Open a run directory for people to judge its rows.
 
     Parameters
@@ -63,16 +63,16 @@ def open_desk(
     if image_root is not None and not image_root.is_dir():
         raise TableError(f"--image-root must be a folder; {image_root} is none.")
     # A table that is touched meanwhile does no harm: every answer knows the cells it is about.
-    with open_checked(run, table, watch=False) as opened, Store(folder / FILE) as store:
-        store.refuse_unwritable()
+    with open_checked(run, table, watch=False) as opened, DecisionLog(folder / LOG_FILE) as log:
+        log.refuse_unwritable()
         rows = Rows(run, opened, blind=mode == "audit", hide=hide, image_root=image_root)
         draw = None
         if mode == "audit":
-            kept = current_draw(folder, store)
-            draw, queue = kept.id, [row for row, _, _ in kept.rows]
+            kept = current_draw(folder, log)
+            draw, order = kept.id, [row for row, _, _ in kept.rows]
         else:
-            queue = suspects_first(rows, top)
-        yield Desk(rows, store, mode, queue, draw=draw, overlap=overlap)
+            order = suspects_first(rows, top)
+        yield ReviewQueue(rows, log, mode, order, draw=draw, overlap=overlap)
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class Link:
 
 
 class Server:
-    """A desk served over HTTP on a port of its own.
+    """A queue served over HTTP on a port of its own.
 
     Parameters
     ----------
-    desk : Desk
+    queue : ReviewQueue
     reviewers : sequence of str
         A link is made for each.
     host : str
@@ -100,7 +100,7 @@ class Server:
 
     def __init__(
         self,
-        desk: Desk,
+        queue: ReviewQueue,
         reviewers: Sequence[str],
         *,
         host: str = "127.0.0.1",
@@ -136,7 +136,7 @@ class Server:
             for token, name in tokens.items()
         ]
         # A cookie belongs to a host, whatever the port: two servers must not share one.
-        self._app = make_app(desk, tokens, hosts, guideline=guideline, cookie=f"rankprune_{port}")
+        self._app = make_app(queue, tokens, hosts, guideline=guideline, cookie=f"rankprune_{port}")
 
     def close(self) -> None:
         """Give the port back."""

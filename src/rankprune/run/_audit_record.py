@@ -6,11 +6,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankprune._files import write_whole
-from rankprune._label_check import SCORES, BeforeAfter, LabelCheck, file_sha256
-from rankprune._plain import from_plain, to_plain
 from rankprune.audit import AuditEstimate
 from rankprune.exceptions import TableError
+from rankprune.run._directory import SCORES
+from rankprune.run._findings import BeforeAfter
+from rankprune.storage._atomic import write_whole
+from rankprune.storage._hashes import file_sha256
+from rankprune.storage._json_records import from_plain, to_plain
 
 AUDIT = "audit.json"
 SCHEMA = 1
@@ -73,73 +75,3 @@ class AuditRecord:
             ) from error
         # An audit of an earlier check of other scores says nothing about these suspects.
         return found if found.scores_sha256 == file_sha256(folder / SCORES) else None
-
-
-def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
-    """Return the verdict of the audit as one sentence."""
-    found = record.estimate
-    if not record.is_finished:
-        return (
-            f"The blind audit is not finished: {record.n_unjudged} of its {found.n_drawn} rows "
-            "are not judged yet, and may be right or wrong."
-        )
-    return (
-        f"A blind audit of {found.n_drawn} rows finds {found.wrong_share.estimate:.1%} of your "
-        f"labels wrong ({found.level:.0%} interval {found.wrong_share.low:.1%} to "
-        f"{found.wrong_share.high:.1%}): {found.positive_label_error_rate.estimate:.1%} of those "
-        f"that say {check.positive!r} and {found.negative_label_error_rate.estimate:.1%} of those "
-        f"that say {check.negative!r}."
-    )
-
-
-def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, str]]:
-    """Return what is estimated, by the model and by the audit, as texts."""
-    positive, negative = check.positive, check.negative
-    model, found = check.estimated_rates, record.estimate
-    names = {
-        "wrong_share": "labels that are wrong",
-        "positive_label_error_rate": f"labels “{positive}” that are wrong",
-        "negative_label_error_rate": f"labels “{negative}” that are wrong",
-        "positive_noise_rate": f"true “{positive}” labeled “{negative}”",
-        "negative_noise_rate": f"true “{negative}” labeled “{positive}”",
-        "suspect_precision": "suspects that are wrong",
-        "missed_share": "others that are wrong",
-    }
-    rows = []
-    for name, interval in found.items():
-        guess = getattr(model, name, None)
-        rows.append((names[name], "" if guess is None else f"{guess:.1%}", str(interval)))
-    rows.append(("wrong labels missed", "", f"at most {found.missed_at_most:,}"))
-    return rows
-
-
-def audit_lines(check: LabelCheck, record: AuditRecord) -> list[str]:
-    """Return the audit in a few lines of text."""
-    if not record.is_finished:
-        return [audit_headline(check, record), "Go on with: rankprune audit RUN"]
-    rows = [("", "model", "audit"), *audit_rows(check, record)]
-    width, middle = (max(len(row[i]) for row in rows) for i in (0, 1))
-    lines = [audit_headline(check, record), ""]
-    lines += [f"  {name:<{width}}  {guess:>{middle}}  {text}" for name, guess, text in rows]
-    lines += ["", *audit_notes(record)]
-    both = record.before_after
-    if both is not None:
-        lines.append(
-            f"On the audited rows, weighted to stand for all, the plain model errs by "
-            f"{both.before:.1%} and the one without suspects by {both.after:.1%} (difference "
-            f"{both.after - both.before:+.1%}, 95 % interval {both.low:+.1%} to {both.high:+.1%}); "
-            "every row was predicted by models that were not fitted to it."
-        )
-    return lines
-
-
-def audit_notes(record: AuditRecord) -> list[str]:
-    """Return what the audit rests on, in sentences."""
-    found = record.estimate
-    notes = [f"The intervals cover {found.wrong_share.covers}: {found.method}."]
-    if found.n_unsure:
-        parts = [f"{found.n_unsure} of {found.n_drawn} rows have no clear answer"]
-        if record.n_disagreements:
-            parts.append(f"{record.n_disagreements} were judged differently")
-        notes.append("; ".join(parts) + ".")
-    return [*notes, *record.notes]

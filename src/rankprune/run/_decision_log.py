@@ -13,9 +13,9 @@ from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
 from rankprune.exceptions import TableError
-from rankprune.review._decisions import UNDO, UNSURE, Decision, Mode, Outcome, outcomes
+from rankprune.run._decisions import UNDO, UNSURE, Decision, Mode, Outcome, outcomes
 
-FILE = "review.sqlite"
+LOG_FILE = "review.sqlite"
 SCHEMA = 1
 # So that a file of another program is not taken for ours.
 _APPLICATION = 0x52414E4B
@@ -64,8 +64,6 @@ _GUARDS = "".join(
     for table in ("decisions", "draws", "drawn")
     for verb in ("update", "delete")
 )
-# What turns a file of each older schema into one of the next.
-_MIGRATIONS: dict[int, str] = {}
 
 _COLUMNS = tuple(field.name for field in fields(Decision))
 _INSERT = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -121,7 +119,7 @@ class Merged:
     n_foreign: int
 
 
-class Store:
+class DecisionLog:
     """The open log; its methods may be called from any thread.
 
     A decision that `add` returned from is on disk, whatever happens afterwards.
@@ -155,7 +153,7 @@ class Store:
         if self._copy is not None:
             self._copy.cleanup()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> DecisionLog:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -163,37 +161,27 @@ class Store:
 
     def _prepare(self) -> None:
         run = self._connection.execute
+        # Asked first: another process may create the tables at this moment.
+        is_new = not run("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
         (schema,) = run("PRAGMA user_version").fetchone()
         (application,) = run("PRAGMA application_id").fetchone()
-        is_new = not run("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
         if not is_new and application != _APPLICATION:
             raise TableError(f"{self.path} belongs to another program. Move it away.")
-        if schema > SCHEMA:
+        if not is_new and schema != SCHEMA:
             raise TableError(
-                f"{self.path} has schema {schema}, and this version reads {SCHEMA}. Use the "
-                "version that wrote it, or a newer one."
+                f"{self.path} has schema {schema}, and this version reads only schema {SCHEMA}. "
+                "Use the version of rankprune that wrote the file."
             )
         run("PRAGMA journal_mode = WAL")
         # Every commit reaches the disk before it is acknowledged.
         run("PRAGMA synchronous = FULL")
         if is_new:
-            self._script(_TABLES + _GUARDS, SCHEMA)
-        elif schema < SCHEMA:
-            self._migrate(schema)
+            self._create()
 
-    def _migrate(self, schema: int) -> None:
-        """Bring an older file up to date, after a copy of it was kept."""
-        backup = self.path.with_name(f"{self.path.name}.schema{schema}.bak")
-        with sqlite3.connect(backup) as copy:
-            self._connection.backup(copy)
-        copy.close()
-        for version in range(schema, SCHEMA):
-            self._script(_MIGRATIONS[version], version + 1)
-
-    def _script(self, script: str, schema: int) -> None:
-        """Run statements all or none, and note the schema that they lead to."""
+    def _create(self) -> None:
+        """Create all tables or none."""
         self._connection.executescript(
-            f"BEGIN IMMEDIATE; {script} PRAGMA user_version = {schema}; "
+            f"BEGIN IMMEDIATE; {_TABLES} {_GUARDS} PRAGMA user_version = {SCHEMA}; "
             f"PRAGMA application_id = {_APPLICATION}; COMMIT;"
         )
 

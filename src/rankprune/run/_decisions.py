@@ -5,6 +5,8 @@ Decisions are only ever added. One that takes another back names it; the rest st
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -170,3 +172,9 @@ def _agreement(names: tuple[str, str], answers: Sequence[tuple[str, str]]) -> Ag
     chance = float(table.sum(axis=0) @ table.sum(axis=1))
     kappa = None if chance > 1 - 1e-12 else (same - chance) / (1 - chance)
     return Agreement(names, len(answers), same, kappa)
+
+
+def row_hash(cells: Sequence[str | None], label: int) -> str:
+    """Return what a row's cells but the label are known by."""
+    rest = [cell for column, cell in enumerate(cells) if column != label]
+    return hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:32]

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._plain import from_plain
-from rankprune._sql import sql_text
+from rankprune.storage._json_records import from_plain
+from rankprune.storage._sql import sql_text
+
+# A word of SQL, and so in quotes.
+_INDEX = '"index", '
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,9 @@ class Scores:
     weight : ndarray of float
         For a fit to the rows that are kept; 0 for suspects.
     ids : ndarray of str or None
-        What the rows are called, where a column of that was named.
+        Cells of the column of identifiers, if one was named.
+    index : ndarray or None
+        Labels of the rows in the index of a pandas data frame.
     """
 
     rows: NDArray[np.intp]
@@ -43,23 +48,24 @@ class Scores:
     rank: NDArray[np.int64]
     weight: NDArray[np.float64]
     ids: NDArray[np.object_] | None = None
+    index: NDArray[np.object_] | None = None
 
 
 @dataclass(frozen=True)
 class SavedScores:
-    """The same as `Scores` in a file, which is read once somebody asks for the rows.
+    """The same as `Scores` in a file, which is read when the rows are needed.
 
     Attributes
     ----------
     path : Path
         A file as in a run directory.
     with_ids : bool
-        Whether its names of rows are those of a column.
+        Whether its ``id`` holds cells of a column, rather than row numbers.
     """
 
     path: Path
     with_ids: bool
-    # What the file is removed with, where it is not in a run directory.
+    # The temporary folder that the file is removed with, unless it is in a run directory.
     folder: Any = None
 
     @cached_property
@@ -124,6 +130,8 @@ def write_scores(
         }
         if scores.ids is not None:
             columns["id"] = scores.ids
+        if scores.index is not None:
+            columns["index"] = np.asarray([str(label) for label in scores.index], dtype=object)
         connection.register("scores", columns)
         connection.execute(
             copy_scores_sql(
@@ -132,6 +140,7 @@ def write_scores(
                 names,
                 out_of_fold=out_of_fold,
                 with_ids=scores.ids is not None,
+                with_index=scores.index is not None,
                 n_missing=n_rows - len(scores.rows),
                 n_rows=n_rows,
             )
@@ -145,13 +154,14 @@ def copy_scores_sql(
     *,
     out_of_fold: bool,
     with_ids: bool,
+    with_index: bool = False,
     n_missing: int,
     n_rows: int,
 ) -> str:
     """Return the SQL that writes the scores of rows, in the order of the table.
 
     ``source`` has the columns row (from 1), is_positive, probability, suspect, rank (0 for rows
-    that are not suspect), weight, and id where rows have names.
+    that are not suspect), weight, and id and index where rows have them.
     """
     positive, negative = (sql_text(name) for name in names)
     label = f"CASE WHEN is_positive THEN {positive} ELSE {negative} END"
@@ -165,6 +175,7 @@ def copy_scores_sql(
         )
     return (
         f"COPY (SELECT row, {'id' if with_ids else 'CAST(row AS VARCHAR) AS id'}, "
+        f"{_INDEX if with_index else ''}"
         f"CASE WHEN is_positive IS NOT NULL THEN {label} END AS label, is_positive, "
         "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
         f"CASE WHEN suspect THEN {reason} END AS reason, "
@@ -174,13 +185,17 @@ def copy_scores_sql(
 
 
 def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:
+    source = f"read_parquet({sql_text(path)})"
     with _connected() as connection:
+        columns = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        with_index = any(name == "index" for name, *_ in columns)
         found = connection.execute(
             "SELECT row - 1 AS rows, is_positive, probability, suspect, coalesce(rank, 0) AS rank, "
-            f"weight{', id AS ids' if with_ids else ''} FROM read_parquet({sql_text(path)}) "
-            "WHERE is_positive IS NOT NULL ORDER BY row"
+            f"{'id AS ids, ' if with_ids else ''}{_INDEX if with_index else ''}weight "
+            f"FROM {source} WHERE is_positive IS NOT NULL ORDER BY row"
         ).fetchnumpy()
-    return {"ids": None, **{name: np.ma.getdata(values) for name, values in found.items()}}
+    read = {name: np.ma.getdata(values) for name, values in found.items()}
+    return {"ids": None, "index": None, **read}
 
 
 def _connected() -> Any:

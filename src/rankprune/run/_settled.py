@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune._label_check import LabelCheck
-from rankprune.review._cards import row_hash
-from rankprune.review._decisions import (
+from rankprune.run._checked_table import open_checked
+from rankprune.run._decision_log import LOG_FILE, DecisionLog, Merged
+from rankprune.run._decisions import (
     DISAGREEMENT,
     UNSURE,
     Decision,
     Outcome,
     outcomes,
+    row_hash,
     standing,
 )
-from rankprune.review._store import Store
-from rankprune.tables import Table
+from rankprune.run._label_check import LabelCheck
+from rankprune.table import Table
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,45 @@ class Settled:
             }
 
 
-def settled_labels(run: LabelCheck, store: Store, table: Table) -> Settled:
+def read_settled(folder: Path, run: LabelCheck, table: Any = None) -> Settled:
+    """Return the labels that reviewers settled in a run directory.
+
+    Parameters
+    ----------
+    folder : Path
+        The run directory.
+    run : LabelCheck
+        The check that was loaded from it.
+    table : path or data frame, default=None
+        The checked table, if it is no longer at its original path.
+    """
+    path = folder / LOG_FILE
+    with DecisionLog(path, must_exist=True) as log, open_checked(run, table) as opened:
+        return settled_labels(run, log, opened)
+
+
+def merge_decisions(folder: Path, run: LabelCheck, other: Path, table: Any = None) -> Merged:
+    """Add the reviewers' decisions of another log to the log of a run directory.
+
+    Parameters
+    ----------
+    folder, run, table
+        As in `read_settled`.
+    other : Path
+        The other log, or the run directory that holds it.
+    """
+    path = other / LOG_FILE if other.is_dir() else other
+    with DecisionLog(path, must_exist=True) as log:
+        theirs = log.decisions("review")
+    with open_checked(run, table) as opened:
+        is_current = current_rows(run, opened, theirs)
+    with DecisionLog(folder / LOG_FILE) as log:
+        return log.merge(theirs, is_current)
+
+
+def settled_labels(run: LabelCheck, log: DecisionLog, table: Table) -> Settled:
     """Return the labels that people settled, of rows that are still what they were."""
-    decisions = store.decisions("review")
+    decisions = log.decisions("review")
     is_current = current_rows(run, table, decisions)
     found = outcomes(one for one in decisions if is_current(one))
     place = {int(row): i for i, row in enumerate(run.scores.rows)}
@@ -105,7 +143,7 @@ def current_rows(
     """Return what tells whether a decision is about a row that is still what it was."""
     known = set(run.scores.rows.tolist())
     rows = sorted({one.row for one in decisions} & known)
-    label = table.position(run.settings["label"])
+    label = table.position(str(run.settings.label))
     cells = table.cells(np.asarray(rows, dtype=np.intp), list(range(len(table.names))))
     hashes = {row: row_hash(part, label) for row, part in zip(rows, cells, strict=True)}
     return lambda one: hashes.get(one.row) == one.row_hash

@@ -1,16 +1,117 @@
-"""What the report says in words, from what a check found."""
+"""Every sentence about a run, for terminal, report, page and notebook.
+
+Shares of wrong labels are those of `LabelCheck.noise_rates`, in one format, so that no two places
+disagree; what the sentences claim follows from the verdict.
+"""
 
 from __future__ import annotations
 
-import re
-import shlex
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from rankprune._label_check import LabelCheck
-from rankprune._models import MODELS
-from rankprune._table_rows import means_none
-from rankprune.core import NOISE_ESTIMATORS
+from rankprune.core._auc import SEPARATED_AUC
+
+if TYPE_CHECKING:
+    from rankprune.run._audit_record import AuditRecord
+    from rankprune.run._findings import BeforeAfter
+    from rankprune.run._label_check import LabelCheck
+
+# Notes on probabilities that were given with the rows.
+TOO_GOOD_SCORES = (
+    "These scores fit the labels almost perfectly. If the model was trained on these rows, this "
+    "proves nothing; pass out-of-fold scores."
+)
+INVERTED_SCORES = "These look like scores of the other label."
+
+
+def percent(share: float) -> str:
+    """Return a share in the one format that all texts use."""
+    return f"{share:.1%}"
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number and its noun, in the plural if need be."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def headline(check: LabelCheck) -> str:
+    """Return the verdict as one sentence for people who do not know the method."""
+    level, rates = check.verdict.level, check.noise_rates
+    if level == "clean":
+        return "Your labels look clean: any wrong ones are too few to detect."
+    if level == "cannot tell":
+        return (
+            "This data does not show whether labels are wrong. A better model would settle it, or "
+            "people who judge a random sample of rows."
+        )
+    return (
+        f"About {percent(check.wrong_share)} of your labels are wrong: "
+        f"{percent(rates.positive_label_error_rate)} of those that say {check.positive!r} and "
+        f"{percent(rates.negative_label_error_rate)} of those that say {check.negative!r}."
+    )
+
+
+def wrong_share_words(check: LabelCheck) -> tuple[str, str]:
+    """Return the share of wrong labels, and what it is: a number only where noise was found."""
+    return {
+        "noise found": (percent(check.wrong_share), "of the labels wrong, estimated"),
+        "clean": ("none", "wrong labels detected"),
+        "cannot tell": ("unknown", "share of wrong labels"),
+    }[check.verdict.level]
+
+
+def training_sentence(check: LabelCheck, n_pruned: int) -> str:
+    """Return how many rows a model was trained on, and why none were dropped if none were."""
+    if n_pruned or check.verdict.level == "noise found":
+        return f"Trained on {check.n_rows - n_pruned:,} of {check.n_rows:,} rows."
+    return (
+        f"Trained on all {check.n_rows:,} rows. The check did not find noise, so none were "
+        "dropped; pass prune=True to drop the least believable ones anyway."
+    )
+
+
+def rate_names(check: LabelCheck) -> dict[str, str]:
+    """Return what each rate is called, in the user's own labels."""
+    positive, negative = check.positive, check.negative
+    return {
+        "positive_label_error_rate": f"labels “{positive}” that are wrong",
+        "negative_label_error_rate": f"labels “{negative}” that are wrong",
+        "positive_noise_rate": f"true “{positive}” labeled “{negative}”",
+        "negative_noise_rate": f"true “{negative}” labeled “{positive}”",
+    }
+
+
+def rates_note(check: LabelCheck) -> str:
+    """Return how to read the rates under this verdict."""
+    return {
+        "noise found": "",
+        "clean": (
+            "The labels look clean: noise this rare cannot be told from overlapping classes, so "
+            "the estimates are zero and no row is a suspect."
+        ),
+        "cannot tell": (
+            "This is how much noise there would be if the classes did not overlap. This data does "
+            "not show whether they do, so no row is a suspect."
+        ),
+    }[check.verdict.level]
+
+
+def summary_lines(check: LabelCheck) -> list[str]:
+    """Return the answer in a few lines of text."""
+    names = rate_names(check)
+    width = max(len(name) for name in names.values())
+    lines = [headline(check), ""]
+    lines += [
+        f"  {name:<{width}}  {getattr(check.intervals, rate)}" for rate, name in names.items()
+    ]
+    lines += [""] + ([rates_note(check)] if rates_note(check) else [])
+    are = "is a suspect" if check.n_suspects == 1 else "are suspects"
+    lines += [f"{check.n_suspects:,} of {count(check.n_rows, 'row')} {are}."]
+    lines += [f"- {reason}" for reason in check.verdict.reasons]
+    return lines
+
+
+# ---- trust
 
 Level = Literal["good", "beware", "bad", "open"]
 
@@ -38,14 +139,19 @@ def trust_points(check: LabelCheck) -> list[Point]:
     ]
 
 
+def advice(check: LabelCheck) -> list[str]:
+    """Return what would make the answer more certain, without repetition."""
+    return list(dict.fromkeys(point.advice for point in trust_points(check) if point.advice))
+
+
 def _seen(check: LabelCheck) -> Point:
-    question = "Was each row scored by models that had not seen it?"
+    question = "Was each row scored by models that were not fitted to it?"
     if check.out_of_fold:
-        return Point(question, "good", f"Yes, in {check.settings.get('folds', 'several')} folds.")
+        return Point(question, "good", f"Yes, in {check.settings.cv or 'several'} folds.")
     return Point(
         question,
         "open",
-        "The probabilities were given with the table, so this cannot be seen here.",
+        "The probabilities were given, so the check cannot know.",
         "Make sure that no row was scored by a model fitted to it: such scores hide wrong labels.",
     )
 
@@ -54,15 +160,15 @@ def _model(check: LabelCheck) -> Point:
     verdict = check.verdict
     question = "Do the models tell the two labels apart?"
     answer = (
-        f"AUC {verdict.auc:.2f} against the given labels; {verdict.clean_auc:.2f} against right "
-        "ones, if the estimated noise is true."
+        f"AUC {verdict.auc:.2f} against the given labels; {verdict.clean_auc:.2f} against correct "
+        "ones, if the estimated noise rates are right."
     )
-    advice = "Better features or another model (--model boosting) would make the estimate sharper."
+    better = "Better features or a stronger model, such as boosting, would sharpen the estimate."
     if verdict.clean_auc >= 0.95:
         return Point(question, "good", answer)
-    if verdict.clean_auc >= 0.85:
-        return Point(question, "beware", answer, advice)
-    return Point(question, "bad", answer, advice)
+    if verdict.clean_auc >= SEPARATED_AUC:
+        return Point(question, "beware", answer, better)
+    return Point(question, "bad", answer, better)
 
 
 def _sizes(check: LabelCheck) -> Point:
@@ -70,121 +176,179 @@ def _sizes(check: LabelCheck) -> Point:
     answer = f"{positive:,} labeled {check.positive}, {negative:,} labeled {check.negative}."
     smaller = min(positive, negative)
     level: Level = "good" if smaller >= 500 else "beware" if smaller >= 100 else "bad"
-    advice = "" if level == "good" else "Few rows make wide intervals; more rows would help."
-    return Point("Are there enough rows of each label?", level, answer, advice)
+    more = "" if level == "good" else "More rows would narrow the intervals."
+    return Point("Are there enough rows with each label?", level, answer, more)
 
 
 def _sum(check: LabelCheck) -> Point:
-    rates = check.estimated_rates
-    total = rates.positive_noise_rate + rates.negative_noise_rate
-    answer = f"The two noise rates add up to {total:.2f}; beyond 1 the labels would mean nothing."
-    if not rates.reliable:
+    question = "Do the labels carry information?"
+    if not check.estimated_rates.reliable:
         return Point(
-            "Do the labels mean anything?",
+            question,
             "bad",
-            f"{answer} The models cannot tell the labels apart, so the rates say nothing.",
+            "The models cannot tell the labels apart, so the noise rates mean nothing.",
             "Use a stronger model, or check which label is which.",
         )
+    if check.verdict.level == "clean":
+        return Point(question, "good", "Yes: they look clean.")
+    if check.verdict.level == "cannot tell":
+        return Point(question, "open", "The noise rates are not known.")
+    total = check.noise_rates.positive_noise_rate + check.noise_rates.negative_noise_rate
     level: Level = "good" if total < 0.6 else "beware"
-    return Point("Do the labels mean anything?", level, answer)
+    answer = f"The two noise rates add up to {total:.2f}; at 1 the labels would be random."
+    return Point(question, level, answer)
 
 
 def _stability(check: LabelCheck) -> Point:
-    question = "Does the answer depend on where the line is drawn?"
+    question = "Do the estimated rates depend on the threshold?"
     sides = (
         (check.positive, check.separability.positive.flat),
         (check.negative, check.separability.negative.flat),
     )
-    climbing = [name for name, flat in sides if flat is False]
+    climbing = " and ".join(name for name, flat in sides if flat is False)
     if climbing:
+        # Under each verdict only what that verdict leaves open.
+        meaning = {
+            "noise found": "some of the noise estimated there may not be noise",
+            "clean": "the few rows that look mislabeled may only be hard",
+            "cannot tell": "part of what looks like noise may be overlap",
+        }[check.verdict.level]
+        is_noise = check.verdict.level == "noise found"
+        too_high = "The estimated rates are more likely too high than too low."
         return Point(
-            question,
-            "beware",
-            f"Yes, for {' and '.join(climbing)}: part of what looks like noise is overlap.",
-            "The rates are rather too high than too low.",
+            question, "beware", f"Yes, for {climbing}: {meaning}.", too_high if is_noise else ""
         )
     if any(flat is None for _, flat in sides):
-        return Point(question, "open", "There are too few rows to say.")
-    return Point(question, "good", "No: the rates stay level over the surer rows of both labels.")
+        return Point(question, "open", "There are too few rows to tell.")
+    return Point(question, "good", "No: they stay level over the more certain rows of each label.")
 
 
 def _groups(check: LabelCheck) -> Point:
-    question = "Could rows that belong together have been split?"
+    question = "Could related rows have been split between folds?"
     if not check.out_of_fold:
-        return Point(question, "open", "Nothing was fitted here, so this cannot be seen.")
+        return Point(question, "open", "Nothing was fitted, so the check cannot know.")
     if check.n_groups is not None:
-        return Point(question, "good", f"No: {check.n_groups:,} groups were kept together.")
+        return Point(question, "good", f"No: {count(check.n_groups, 'group')} stayed together.")
     return Point(
         question,
         "open",
         "No groups were named.",
-        "If several rows come from one person or device, name that column with --group: else the "
-        "models recognise them, and wrong labels that they share stay hidden.",
+        "If several rows come from one person or device, name that column as groups (--group). "
+        "Otherwise models recognise the person, and wrong labels that these rows share stay "
+        "hidden.",
     )
 
 
 def _duplicates(check: LabelCheck) -> Point:
-    question = "Do rows repeat each other?"
+    question = "Are there duplicate rows?"
     found = check.duplicates
     if found is None:
-        return Point(question, "open", "No features were looked at.")
+        return Point(question, "open", "The check saw no features to compare.")
     if found.n_rows == 0:
         return Point(question, "good", "No.")
     answer = (
-        f"{found.n_rows:,} rows have an exact copy; {found.n_straddling:,} of them in another "
-        f"fold, and {found.n_contradicting:,} with the other label."
+        f"Yes, {found.n_rows:,}: {found.n_straddling:,} have a copy in another fold, and "
+        f"{found.n_contradicting:,} have a copy with the other label."
     )
     if not found.n_straddling and not found.n_contradicting:
         return Point(question, "good", answer)
-    advice = (
-        "Copies that carry both labels hold a wrong one, or the columns do not decide the label: "
-        "look at some of them."
+    look = (
+        "Look at some of the copies that carry both labels: one of the labels is wrong, or the "
+        "columns do not determine the label."
     )
-    return Point(question, "beware", answer, advice if found.n_contradicting else "")
+    return Point(question, "beware", answer, look if found.n_contradicting else "")
 
 
-def better(check: LabelCheck) -> list[str]:
-    """Return what would make the answer more certain, without repetition."""
-    advice = [point.advice for point in trust_points(check) if point.advice]
-    return list(dict.fromkeys(advice))
+# ---- before and after
 
 
-def command(check: LabelCheck) -> str:
-    """Return what does the check again: a command, or a call where a command cannot say it."""
-    asked = check.settings
-    if "label" not in asked:
-        return "rankprune.check_labels(X, y)  # with the arguments that were passed then"
-    if _needs_python(check):
-        told = {name: value for name, value in asked.items() if value not in (None, [], False)}
-        return f"rankprune.check_table(table, **{told!r})"
-    words = ["rankprune", "check", "-" if check.source.path is None else check.source.name]
-    words += ["--label", asked["label"], "--positive", asked["positive"]]
-    if means_none(asked["negative"]):
-        words += ["--negative", asked["negative"]]
-    for option in (*_SINGLE, *_REPEATED):
-        values = asked[option] if option in _REPEATED else [asked[option]]
-        for value in values:
-            words += [] if value is None else [f"--{option}", value]
-    words += ["--model", asked["model"], "--scorer", asked["scorer"] or "model"]
-    words += ["--noise-estimator", asked["noise_estimator"], "--rounds", str(asked["rounds"])]
-    words += ["--folds", str(asked["folds"]), "--seed", str(asked["random_state"])]
-    if asked["drop_unlabeled"]:
-        words.append("--drop-unlabeled")
-    return shlex.join(words)
-
-
-_SINGLE = ("id", "group", "probabilities", "trusted", "embeddings", "encoding", "delimiter")
-_REPEATED = ("drop", "keep", "text", "redact")
-
-
-def _needs_python(check: LabelCheck) -> bool:
-    """Return whether a frame, an array or an object of the caller's was used."""
-    asked = check.settings
-    named = asked["model"] in MODELS or re.fullmatch(r"[\w.]+:\w+", asked["model"])
+def before_after_words(both: BeforeAfter, *, audited: bool) -> str:
+    """Return how the model without suspects compares with the plain one."""
+    rows = (
+        f"On {count(both.n_rows, 'audited row')}, weighted to represent all rows,"
+        if audited
+        else f"On {count(both.n_rows, 'row')} with a trusted label,"
+    )
     return (
-        (check.source.path is None and check.source.name != "stdin")
-        or not named
-        or asked["scorer"] not in ("committee", None)
-        or asked["noise_estimator"] not in NOISE_ESTIMATORS
-        or asked["embeddings"] == "(an array)"
+        f"{rows} the plain model is wrong about {percent(both.before)} and the model trained "
+        f"without suspects about {percent(both.after)} (difference "
+        f"{both.after - both.before:+.1%}, 95% interval {both.low:+.1%} to {both.high:+.1%}). "
+        "No row was predicted by a model fitted to it."
     )
+
+
+# ---- rows
+
+
+def row_words(check: LabelCheck) -> str:
+    """Return what the row numbers and names on a page are."""
+    numbers = "Row numbers are rows of the table, counted from 1"
+    name = check.settings.id
+    return f"{numbers}." if name is None else f"{numbers}; names are from the column “{name}”."
+
+
+# ---- the blind audit
+
+
+def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
+    """Return the result of the audit as one sentence."""
+    found = record.estimate
+    if not record.is_finished:
+        are = "is" if record.n_unjudged == 1 else "are"
+        return (
+            f"The blind audit is not finished: {record.n_unjudged:,} of its "
+            f"{count(found.n_drawn, 'row')} {are} still to be judged."
+        )
+    return (
+        f"A blind audit of {count(found.n_drawn, 'row')} finds "
+        f"{percent(found.wrong_share.estimate)} of your labels wrong ({found.level:.0%} interval "
+        f"{percent(found.wrong_share.low)} to {percent(found.wrong_share.high)}): "
+        f"{percent(found.positive_label_error_rate.estimate)} of those that say "
+        f"{check.positive!r} and {percent(found.negative_label_error_rate.estimate)} of those that "
+        f"say {check.negative!r}."
+    )
+
+
+def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, str]]:
+    """Return what is estimated, by the model and by the audit, as texts."""
+    names = {
+        "wrong_share": "labels that are wrong",
+        **rate_names(check),
+        "suspect_precision": "suspects that are wrong",
+        "missed_share": "other rows that are wrong",
+    }
+    is_known = check.verdict.level != "cannot tell"
+    rows = []
+    for name, interval in record.estimate.items():
+        by_model = getattr(check.noise_rates, name, None)
+        shown = "" if by_model is None else percent(by_model) if is_known else "unknown"
+        rows.append((names[name], shown, str(interval)))
+    rows.append(("wrong labels missed", "", f"at most {record.estimate.missed_at_most:,}"))
+    return rows
+
+
+def audit_lines(check: LabelCheck, record: AuditRecord) -> list[str]:
+    """Return the audit in a few lines of text."""
+    if not record.is_finished:
+        return [audit_headline(check, record)]
+    rows = [("", "model", "audit"), *audit_rows(check, record)]
+    width, middle = (max(len(row[i]) for row in rows) for i in (0, 1))
+    lines = [audit_headline(check, record), ""]
+    lines += [f"  {name:<{width}}  {guess:>{middle}}  {text}" for name, guess, text in rows]
+    lines += ["", *audit_notes(record)]
+    if record.before_after is not None:
+        lines.append(before_after_words(record.before_after, audited=True))
+    return lines
+
+
+def audit_notes(record: AuditRecord) -> list[str]:
+    """Return what the audit rests on, in sentences."""
+    found = record.estimate
+    notes = [f"The intervals cover {found.wrong_share.covers}: {found.method}."]
+    if found.n_unsure:
+        have = "has" if found.n_unsure == 1 else "have"
+        parts = [f"{found.n_unsure:,} of {count(found.n_drawn, 'row')} {have} no clear answer"]
+        if record.n_disagreements:
+            parts.append(f"reviewers disagree on {record.n_disagreements:,} of them")
+        notes.append("; ".join(parts) + ".")
+    return [*notes, *record.notes]

@@ -1,4 +1,4 @@
-"""Rank Pruning as an estimator of pyspark.ml: scores of other folds, rates, cut-offs, refit."""
+"""Rank Pruning as an estimator of pyspark.ml: out-of-fold scores, rates, cut-offs, refit."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from pyspark.ml.util import (
 from pyspark.sql import functions
 
 from rankprune.core import ConfidentCounts, ConfidentState, NoiseRates
+from rankprune.core._weights import class_weights
 from rankprune.exceptions import SampleWeightIgnoredWarning
 from rankprune.spark._prune import gone_over, plain_column, prune
 
@@ -33,7 +34,7 @@ _FOLD, _WEIGHT, _SCORE, _PRUNED = "__fold", "__weight", "__score", "__pruned"
 class _RankPruningParams(HasSeed, HasWeightCol):
     """The parameters that estimator and model share."""
 
-    estimator = Param(Params._dummy(), "estimator", "classifier that gives probabilities")
+    estimator = Param(Params._dummy(), "estimator", "classifier that predicts probabilities")
     numFolds = Param(Params._dummy(), "numFolds", "number of folds", TypeConverters.toInt)
     foldCol = Param(
         Params._dummy(), "foldCol", "column of folds 0 .. numFolds - 1", TypeConverters.toString
@@ -48,18 +49,18 @@ class _RankPruningParams(HasSeed, HasWeightCol):
     positiveNoiseRate = Param(
         Params._dummy(),
         "positiveNoiseRate",
-        "share of true positives labeled 0, where it is known",
+        "known share of true positives labeled 0",
         TypeConverters.toFloat,
     )
     negativeNoiseRate = Param(
         Params._dummy(),
         "negativeNoiseRate",
-        "share of true negatives labeled 1, where it is known",
+        "known share of true negatives labeled 1",
         TypeConverters.toFloat,
     )
 
     def _value(self, param: Any) -> Any:
-        """Return the value of a parameter, None where it has none."""
+        """Return the value of a parameter, None if it has none."""
         return self.getOrDefault(param) if self.isDefined(param) else None
 
 
@@ -69,24 +70,25 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
     Parameters
     ----------
     estimator : pyspark.ml.Estimator
-        Gives probabilities, and takes ``weightCol``; without that it is fitted unweighted, with a
-        warning. Its columns of features, labels (0 and 1) and results are used as they are.
+        A classifier that predicts probabilities and takes ``weightCol``; without that it is fitted
+        unweighted, with a warning. Its columns of features, labels (0 and 1) and results are used
+        as they are.
     numFolds : int, default=3
     foldCol : str, default=None
-        A column that tells the fold of each row. By default folds follow from a hash of `groupCol`,
-        of `idCol` or of the features, whichever is given first, so that they depend neither on
-        partitions nor on the order of rows.
+        A column with the fold of each row. By default folds follow from a hash of `groupCol`, else
+        of `idCol`, else of the features, so that they depend neither on partitions nor on the order
+        of rows.
     groupCol : str, default=None
-        Rows of a group go into the same fold.
+        Rows of the same group go into the same fold.
     idCol : str, default=None
-        A column of distinct values; it decides between rows that tie at a cut-off.
+        A column of distinct values; it decides between rows tied at a cut-off.
     noiseEstimator : str, default="confident-counts"
     positiveNoiseRate, negativeNoiseRate : float, default=None
         Known rates, as in `rankprune.RankPruningClassifier`.
     weightCol : str, default=None
-        Weights of the rows. They go into the fits, not into the counts.
+        Weights of the rows. They are used in the fits, not in the counts.
     seed : int, default=0
-        Decides the folds.
+        Seed of the folds.
 
     Examples
     --------
@@ -158,14 +160,14 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         estimator = self._value(self.estimator)
         if estimator is None or not estimator.hasParam("probabilityCol"):
             raise ValueError(
-                "estimator must be a classifier that gives probabilities, got "
+                "estimator must be a classifier that predicts probabilities, got "
                 f"{type(estimator).__name__}. Pass e.g. pyspark.ml.classification."
                 "LogisticRegression()."
             )
         return estimator
 
     def _folds(self, dataset: Any, estimator: Any) -> Any:
-        """Return the column of folds, the same for a row wherever it lies."""
+        """Return the column of folds, which does not depend on partitions."""
         chosen = self._value(self.foldCol)
         if chosen is not None:
             return functions.col(chosen).cast("int")
@@ -176,7 +178,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         return functions.pmod(number, functions.lit(self.getOrDefault(self.numFolds))).cast("int")
 
     def _refuse_other_folds(self, dataset: Any) -> None:
-        """Raise an error where the folds that were named leave rows without a score."""
+        """Raise an error if the given folds leave rows without a score."""
         chosen, n_folds = self._value(self.foldCol), self.getOrDefault(self.numFolds)
         if chosen is None:
             return
@@ -192,7 +194,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
             )
 
     def _scored(self, rows: Any, estimator: Any, weight: str | None) -> Any:
-        """Return all rows with the probability by the model of the other folds."""
+        """Return all rows with the probability from the model of the other folds."""
         from pyspark.ml.functions import vector_to_array
 
         columns = [column for column in rows.columns if column != _FOLD]
@@ -206,7 +208,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         return reduce(lambda first, second: first.unionByName(second), parts)
 
     def _fit_weighted(self, estimator: Any, rows: Any, weight: str | None, correction: Any) -> Any:
-        """Return the estimator fitted with the weights of rows, times their correction."""
+        """Return the estimator fitted with the row weights times the correction weights."""
         columns = [] if weight is None else [functions.col(weight)]
         columns += [] if correction is None else [correction]
         if not columns or not estimator.hasParam("weightCol"):
@@ -229,12 +231,12 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         return gone_over(named, state).rates().with_known(positive=positive, negative=negative)
 
     def write(self) -> MLWriter:
-        """Return what saves the estimator."""
+        """Return a writer that saves the estimator."""
         return _Writer(self, {"estimator": self.getOrDefault(self.estimator)}, {})
 
     @classmethod
     def read(cls) -> MLReader:
-        """Return what loads one."""
+        """Return a reader that loads one."""
         return _Reader(cls)
 
     @classmethod
@@ -250,17 +252,17 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
 
 
 class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWritable):
-    """The classifier that right labels would have given.
+    """The classifier fitted to the rows that were kept, with correction weights.
 
     Attributes
     ----------
     model : pyspark.ml.Model
-        The fitted classifier; `transform` is its own.
+        The fitted classifier, which `transform` uses.
     noise_rates : NoiseRates
     positive_cutoff, negative_cutoff : float or None
     n_positive_pruned, n_negative_pruned : int
     n_jobs : int
-        Spark jobs beyond fits and scores.
+        Number of Spark jobs besides fits and scores.
 
     Examples
     --------
@@ -301,7 +303,7 @@ class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWr
         return copied
 
     def write(self) -> MLWriter:
-        """Return what saves the model."""
+        """Return a writer that saves the model."""
         extra = {
             name: getattr(self, name)
             for name in (
@@ -318,7 +320,7 @@ class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWr
 
     @classmethod
     def read(cls) -> MLReader:
-        """Return what loads one."""
+        """Return a reader that loads one."""
         return _Reader(cls)
 
     @classmethod
@@ -333,20 +335,18 @@ class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWr
 
 def _warn_unweighted(estimator: Any) -> None:
     warnings.warn(
-        f"{type(estimator).__name__} takes no weights, so it is fitted without the correction that "
-        "restores the balance of the classes. Use a classifier with weightCol.",
+        f"{type(estimator).__name__} takes no weights, so it is fitted without the weights that "
+        "restore the balance of the classes. Use a classifier with weightCol.",
         SampleWeightIgnoredWarning,
         stacklevel=3,
     )
 
 
 def _correction(label: str, rates: NoiseRates) -> Any:
-    """Return the column of correction weights: 1/(1-rho1) on positives, 1/(1-rho0) on others."""
-    if not rates.reliable:
-        return functions.lit(1.0)
-    return functions.when(
-        functions.col(label) == 1, functions.lit(1 / (1 - rates.positive_noise_rate))
-    ).otherwise(functions.lit(1 / (1 - rates.negative_noise_rate)))
+    """Return the column of correction weights."""
+    positive, negative = class_weights(rates)
+    is_positive = functions.col(label) == 1
+    return functions.when(is_positive, functions.lit(positive)).otherwise(functions.lit(negative))
 
 
 def _counts(pruning: Any) -> tuple[Any, ...]:
@@ -360,7 +360,7 @@ def _counts(pruning: Any) -> tuple[Any, ...]:
 
 
 class _Writer(MLWriter):
-    """Saves parameters as JSON, and each part beside them as it saves itself."""
+    """Saves parameters as JSON, and each part beside them in its own format."""
 
     def __init__(self, instance: Any, parts: dict[str, Any], extra: dict[str, Any]) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """Labels and scores of a Spark data frame -> noise rates -> cut-offs -> the rows to drop.
 
-Workers feed the batches of their partitions to the mergeable state of the core and send it back;
-the algebra stays on the driver. Partitions may come in any number and order, and be computed again.
+Workers update the mergeable state of the core with the batches of their partitions and send it
+back; the algebra stays on the driver. The number and order of partitions does not matter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EXACT = "confident-counts"
 
 @dataclass(frozen=True)
 class SparkPruning:
-    """Which rows to drop, of a Spark data frame.
+    """The rows of a Spark data frame to drop.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class SparkPruning:
     data : pyspark.sql.DataFrame
         The rows with one more column, true for those to drop.
     n_jobs : int
-        Spark jobs that were needed for all of it.
+        Number of Spark jobs that were run.
 
     Examples
     --------
@@ -67,18 +67,19 @@ def prune(
     Parameters
     ----------
     data : pyspark.sql.DataFrame
-        It is gone over two or three times: cache it where it is costly to compute.
+        It is read two or three times: cache it if it is costly to compute.
     label, probability : str
         Columns of labels 0 and 1, and of the probability of 1: numbers, or the vectors that Spark's
-        classifiers give.
+        classifiers return.
     noise_rates : NoiseRates, default=None
-        Known rates; estimated in the same passes by default.
+        Known rates; by default they are estimated in the same passes.
     method : str or callable, default="confident-counts"
         As in `rankprune.stream.estimate_noise_rates`.
     order : str, default=None
-        A column of distinct values that says in which order rows come, which matters only where
-        some of the rows that tie at a cut-off go and others stay. Without it a hash of all cells
-        decides, so that rows alike in every cell go together, and a few more than the rates say.
+        A column of distinct values that sets the order of the rows, which matters only if some of
+        the rows tied at a cut-off are dropped and others kept. Without it a hash of all cells
+        decides; identical rows are then dropped together, which may drop a few more than the
+        rates imply.
     column : str, default="pruned"
         The column to add.
 
@@ -100,7 +101,7 @@ def prune(
     functions = _functions()
     if column in data.columns:
         raise ValueError(
-            f"column must be a new one, but the data has {column!r} already. Pass another name."
+            f"column must be a new name; data already has a column {column!r}. Pass another name."
         )
     scored = data.withColumn("__s", functions.col(_quoted(label)).cast("double"))
     scored = scored.withColumn("__g", _score(data, probability))
@@ -120,7 +121,7 @@ def prune(
 
 
 def gone_over(scored: Any, state: ConfidentState) -> ConfidentState:
-    """Return the state after its passes over the columns __s and __g, a job each."""
+    """Return the state after its passes over the columns __s and __g, one job for each."""
     while not state.is_done:
         state = _one_pass(scored.select("__s", "__g"), state).after_pass()
     return state
@@ -158,13 +159,13 @@ def _column(batch: Any, name: str) -> Any:
         what = "labels" if name == "__s" else "probabilities"
         raise ValueError(
             f"{what} must not be null; {values.null_count} of {len(values)} rows of a batch are. "
-            "Leave these rows out, e.g. with na.drop, or fill them."
+            "Drop these rows, e.g. with na.drop, or fill them."
         )
     return values.to_numpy(zero_copy_only=False)
 
 
 def _marks(scored: Any, cutoffs: Cutoffs, order: str | None) -> tuple[Any, int, Any]:
-    """Return the condition of rows to drop, the jobs it took, and the rows it applies to."""
+    """Return the condition for dropping a row, the number of jobs, and the rows to apply it to."""
     functions = _functions()
     parts = {1.0: cutoffs.positive, 0.0: cutoffs.negative}
     known = {label: cutoff for label, cutoff in parts.items() if cutoff is not None}
@@ -186,25 +187,25 @@ def _marks(scored: Any, cutoffs: Cutoffs, order: str | None) -> tuple[Any, int, 
 
 
 def _last_tied(scored: Any, split: dict[float, Cutoff], order: str | None) -> dict[float, Any]:
-    """Return, of each label, the number of the last of the tied rows that go, in one job."""
+    """Return, for each label, the number of the last tied row to drop, in one job."""
     from pyspark.sql import Window
 
     functions = _functions()
-    label, score, place = (functions.col(name) for name in ("__s", "__g", "__place"))
+    label, score, rank = (functions.col(name) for name in ("__s", "__g", "__rank"))
     tied, wanted = (functions.lit(False) for _ in range(2))
     for value, cutoff in split.items():
         tied = tied | ((label == value) & (score == functions.lit(cutoff.value)))
-        # The first shows whether any is null, the last two whether they differ.
-        places = place.isin(1, cutoff.n_ties, cutoff.n_ties + 1)
-        wanted = wanted | ((label == value) & places)
+        # The first shows whether any is null, the last two whether they are equal.
+        ranks = rank.isin(1, cutoff.n_ties, cutoff.n_ties + 1)
+        wanted = wanted | ((label == value) & ranks)
     numbered = scored.filter(tied).withColumn(
-        "__place",
+        "__rank",
         functions.row_number().over(
             Window.partitionBy("__s").orderBy(functions.col("__n").asc_nulls_first())
         ),
     )
-    found = numbered.filter(wanted).select("__s", "__place", "__n").collect()
-    numbers = {(row["__s"], row["__place"]): row["__n"] for row in found}
+    found = numbered.filter(wanted).select("__s", "__rank", "__n").collect()
+    numbers = {(row["__s"], row["__rank"]): row["__n"] for row in found}
     last = {value: numbers[value, cutoff.n_ties] for value, cutoff in split.items()}
     if order is not None:
         for value, cutoff in split.items():
@@ -216,14 +217,14 @@ def _last_tied(scored: Any, split: dict[float, Cutoff], order: str | None) -> di
 def _refuse_no_order(order: str, first: Any, last: Any, following: Any) -> None:
     if first is None:
         raise ValueError(
-            f"order (or idCol) must say where each row stands; {order!r} is null in a row that "
-            "ties at a cut-off. Fill it, or leave it out."
+            f"order (or idCol) must not be null; {order!r} is null in a row tied at a cut-off. "
+            "Fill it, or omit the argument."
         )
-    # Spark takes NaNs for equal, Python does not.
+    # NaNs are equal in Spark, but not in Python.
     if last == following or (last != last and following != following):
         raise ValueError(
-            f"order (or idCol) must hold distinct values; {order!r} is {last!r} in two rows of "
-            "which one goes and the other stays. Pass a column without repeats, or leave it out."
+            f"order (or idCol) must hold distinct values; {order!r} is {last!r} in two tied rows "
+            "of which only one is dropped. Pass a column without repeats, or omit the argument."
         )
 
 
@@ -233,7 +234,7 @@ def _score(data: Any, probability: str) -> Any:
 
 
 def _row_hash(data: Any) -> Any:
-    """Return a number that depends on the cells of a row, not on where it lies."""
+    """Return a number that depends on the cells of a row, not on its partition."""
     from pyspark.sql.types import MapType
 
     names = [field.name for field in data.schema.fields if not isinstance(field.dataType, MapType)]
@@ -241,7 +242,7 @@ def _row_hash(data: Any) -> Any:
 
 
 def plain_column(data: Any, name: str) -> Any:
-    """Return a column, as an array where it holds vectors."""
+    """Return a column, as an array if it holds vectors."""
     from pyspark.ml.functions import vector_to_array
 
     column = _functions().col(_quoted(name))

@@ -1,4 +1,4 @@
-"""A Spark of one's own machine, for those who have none running."""
+"""A local Spark session, for users without a cluster."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 
 def local_session(master: str = "local[*]", **settings: Any) -> Any:
-    """Return a Spark session on this machine, after a look for Java.
+    """Return a Spark session on this machine, after checking that Java is installed.
 
     Parameters
     ----------
     master : str, default="local[*]"
-        Such as ``local[2]``, or ``local-cluster[2,1,1024]`` for two worker processes.
+        For example ``local[2]``, or ``local-cluster[2,1,1024]`` for two worker processes.
     **settings
-        More of Spark's settings, with ``__`` for dots: ``spark__sql__shuffle__partitions=8``.
+        Other Spark settings, with ``__`` for dots: ``spark__sql__shuffle__partitions=8``.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def local_session(master: str = "local[*]", **settings: Any) -> Any:
     if not _has_java():
         raise OSError(
             "Spark needs Java 17 or later, and none was found. Install it (Debian: apt-get install "
-            "openjdk-17-jre-headless), or let JAVA_HOME point to it."
+            "openjdk-17-jre-headless), or set JAVA_HOME."
         )
     from pyspark.sql import SparkSession
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, synced and renamed."""
+"""Files that are written whole or not at all: under another name first, then synced and renamed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Files and folders that are not to outlive this process, should it end in the middle.
+# Files and folders to remove if this process ends before they are finished.
 _UNFINISHED: set[Path] = set()
 
 
 @contextmanager
 def unfinished(path: Path) -> Iterator[None]:
-    """Remember a file or folder to be removed, should the process be left while inside."""
+    """Mark a file or folder as unfinished inside the block; see `remove_unfinished`."""
     _UNFINISHED.add(path)
     try:
         yield
@@ -25,7 +25,7 @@ def unfinished(path: Path) -> Iterator[None]:
 
 
 def remove_unfinished() -> None:
-    """Remove what is unfinished: the last thing that a process does which is left at once."""
+    """Remove unfinished files and folders, before the process ends without unwinding its blocks."""
     for path in list(_UNFINISHED):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -35,13 +35,13 @@ def remove_unfinished() -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a place to write to; what lies there afterwards takes the name at once.
+    """Yield a temporary path; the file written there replaces ``path`` when the block ends.
 
-    Whatever happens before that, the name holds what it held: the old file, or none.
+    If the block fails or the process is killed, ``path`` is as it was before.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    # With the permissions of any new file, which a temporary file would not have.
+    # With the permissions of any new file; those of a temporary file are stricter.
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         with unfinished(part):
@@ -56,13 +56,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that there is never half of it."""
+    """Write a file so that nobody ever sees only a part of it."""
     with whole_file(path) as part:
         part.write_bytes(content)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a renaming last; where folders cannot be opened, as on Windows, nothing is needed."""
+    """Make a renaming durable. On Windows, where folders cannot be opened, nothing is needed."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -72,7 +72,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def refuse_same_file(output: Path, *sources: Path | None) -> None:
-    """Raise an error where writing would destroy what was read, also through a link."""
+    """Raise an error if the output is one of the input files, also through a link."""
     for source in sources:
         if source is not None and output.exists() and source.exists() and output.samefile(source):
             raise ValueError(
@@ -82,22 +82,24 @@ def refuse_same_file(output: Path, *sources: Path | None) -> None:
 
 
 def refuse_existing_file(path: Path, force: bool) -> None:
-    """Raise an error where a file would be replaced without having been asked to."""
+    """Raise an error if the file exists, unless it may be replaced."""
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists. Replace it with --force, or choose another name.")
+        raise FileExistsError(
+            f"{path} already exists. Pass force=True to replace it, or choose another name."
+        )
 
 
 def refuse_unwritable(folder: Path) -> None:
-    """Raise an error where nothing can be written, and leave nothing behind."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    """Raise an error if a folder cannot be written to; leave no folder or file behind."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder):
             pass
     except OSError as error:
         reason = error.strerror or error
-        raise OSError(f"{folder} cannot be written to: {reason}. Choose another place.") from error
+        raise OSError(f"{folder} cannot be written to: {reason}. Choose another folder.") from error
     finally:
-        for place in missing:
-            if place.is_dir() and not any(place.iterdir()):
-                place.rmdir()
+        for path in missing:
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()

@@ -1,4 +1,4 @@
-"""Records as plain values that JSON can hold, and back again by the types of their fields."""
+"""Dataclasses as values that JSON can hold, and back again by the types of their fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Record = TypeVar("Record")
 
 
 def to_plain(value: Any) -> Any:
-    """Return a record, an array or what holds them as dicts, lists, numbers and texts."""
+    """Return a dataclass, an array or a container of these as dicts, lists, numbers and texts."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, np.ndarray):
@@ -27,7 +27,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(kind: type[Record], value: dict[str, Any]) -> Record:
-    """Return the record of this class that `to_plain` made the value from."""
+    """Return the dataclass that `to_plain` turned into this value."""
     hints = get_type_hints(kind)
     named = {field.name: _restored(hints[field.name], value[field.name]) for field in fields(kind)}  # type: ignore[arg-type]  # a dataclass
     return kind(**named)

@@ -1,4 +1,4 @@
-"""Values and names as they stand in SQL."""
+"""Values and names quoted for SQL."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def sql_text(value: Any) -> str:
-    """Return a value as an SQL literal."""
+    """Return a value as an SQL string literal."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
 def sql_name(name: str) -> str:
-    """Return a name as an SQL identifier."""
+    """Return a name as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

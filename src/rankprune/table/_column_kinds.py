@@ -1,68 +1,67 @@
-"""What becomes of each column of a table: a number, a date, a category, or left out, and why.
+"""How each column of a table is used: as a number, date, category or text, or not at all, and why.
 
-The labels are looked at only to find copies of them.
+The labels serve only to find columns that are copies of them.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from rankprune._sql import sql_text
 from rankprune.exceptions import TableError
-from rankprune.tables import Table
+from rankprune.table._column_sql import (
+    DATE_FORMS,
+    DATES,
+    MAX_LEVELS,
+    NUMBERS,
+    asked,
+    beside_sql,
+    closer_sql,
+    formed_sql,
+    look_sql,
+    texts_sql,
+)
+from rankprune.table._free_text import is_free_text
+from rankprune.table._table import Table, column_names
 
-# Cells that mean "not known" in a column of numbers or dates; as a category they stay themselves.
-_MISSING = ("", "na", "n/a", "#n/a", "nan", "inf", "-inf", "null", "none", "nil", "?", "-", ".")
-_NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*")
-_DATES = re.compile(r"DATE|TIMESTAMP.*")
 _CATEGORIES = re.compile(r"VARCHAR|BOOLEAN|ENUM.*|UUID|TIME.*", re.S)
-# Levels of a category that get a feature of their own: the most frequent.
-MAX_LEVELS = 50
-# Free text, where most cells differ: this long on average, or with this many words.
-_LONG, _WORDS = 40, 4
-# Dates that are not written year first, each with the time of day or without.
-DATE_FORMS = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y", "%b %d, %Y")
-_TIMES = ("", " %H:%M", " %H:%M:%S")
+# Values are long with this many characters on average, or this many spaces. Of a column of free
+# text at least so many are distinct (the number is an estimate).
+_LONG, _SPACES, _DISTINCT = 40, 4, 0.5
 _DATE_LIKE = re.compile(
     r"\s*([0-9]{1,2}([./-])[0-9]{1,2}\2[0-9]{4}|[0-9]{1,2} [a-z]{3} [0-9]{4}|"
     r"[a-z]{3} [0-9]{1,2}, [0-9]{4})\b.*",
     re.I,
 )
-# So few cells that are no numbers do not make a category of a column of numbers; so many leading
-# zeros make codes of them.
+# Up to this share of other cells, a column is still numbers; with more than this share of leading
+# zeros, its numbers are codes.
 _ODD, _CODES = 0.02, 0.01
-# With fewer rows, different values in all of them are no sign of an identifier.
+# With fewer rows, unique values do not suggest an identifier.
 _MANY = 20
-# Columns of about so few values are looked at for copies of the label.
+# Columns with up to about this many values may be copies of the label.
 _FEW = 4
-# Columns looked at in one query. Planning a query takes more than in proportion to them, reading
-# a large table again takes longer still.
-_PORTION, _PORTION_OF_LARGE, _LARGE = 30, 100, 100_000
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|nr|no|row|number)$|^unnamed", re.I)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of each column.
+    """How each column is used.
 
     Attributes
     ----------
     numbers, dates, categories, texts : tuple of str
-        Columns by what they are used as.
+        Columns by how they are used.
     decimal_comma, thousands_comma : tuple of str
-        Those of the numbers that are written with commas, before decimals or between thousands.
+        Columns of numbers with commas, as decimal points or between thousands.
     gaps : tuple of str
-        Numbers and dates of which some are missing.
+        Columns of numbers and dates in which some are missing.
     with_hours : tuple of str
-        Dates that tell the time of day.
+        Columns of dates with the time of day.
     date_forms : dict of str to str
-        How those are written that are not written year first.
+        The format of dates that are not written year first, by column.
     notes : tuple of str
-        What was left out or read in a special way, and how to have it otherwise.
+        What was left out or read in a special way, and how to change that.
     """
 
     numbers: tuple[str, ...] = ()
@@ -84,7 +83,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Look:
-    """What a first pass over the rows tells about a column."""
+    """What the first pass over the rows finds out about a column."""
 
     n_present: int
     n_numbers: int
@@ -98,7 +97,7 @@ class _Look:
 
 @dataclass(frozen=True)
 class _CloserLook:
-    """What a second pass tells about a column that is not numbers throughout."""
+    """What the second pass finds out about a column that does not hold numbers only."""
 
     n_values: int
     n_commas: int
@@ -109,10 +108,14 @@ class _CloserLook:
     spaces: float
     odd: str | None
 
+    @property
+    def is_long(self) -> bool:
+        return self.length >= _LONG or self.spaces >= _SPACES
+
 
 @dataclass(frozen=True)
 class _BesideLabel:
-    """The values of a column of few, in positive and in negative rows."""
+    """The first and last value of a column in sorted order, in positive and in negative rows."""
 
     positive_low: str | None
     positive_high: str | None
@@ -133,7 +136,7 @@ class _BesideLabel:
 
 @dataclass(frozen=True)
 class _FormedDates:
-    """How many cells of a column are dates, and tell the time of day, in each form."""
+    """How many cells of a column are dates, and how many have the time of day, in each format."""
 
     n_dates: list[int]
     n_hours: list[int]
@@ -143,36 +146,37 @@ def plan_columns(
     table: Table,
     label: str,
     *,
-    apart: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    text: Sequence[str] = (),
+    special: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
+    keep: str | Sequence[str] = (),
+    text: str | Sequence[str] = (),
 ) -> Plan:
-    """Return what to make of each column, with a note on each that is left out.
+    """Return how to use each column, with a note on each that is left out.
 
     Parameters
     ----------
     table : Table
     label : str
-        SQL that is 1 for positive labels, 0 for negative ones, and else NULL.
-    apart : sequence of str
-        Columns that are no features: the label, the identifier, the group.
-    drop, keep : sequence of str
+        SQL that is 1 for positive labels, 0 for negative ones, and NULL for missing ones.
+    special : sequence of str
+        Columns that are not features, such as the label, the identifier and the groups.
+    drop, keep : str or sequence of str
         Columns to leave out, and columns to use whatever they look like.
-    text : sequence of str
-        Columns of free text, to be used by their words.
+    text : str or sequence of str
+        Columns of free text, whose words are used as features.
     """
-    for argument, names in (("--drop", drop), ("--keep", keep), ("--text", text)):
+    drop, keep, text = column_names(drop), column_names(keep), column_names(text)
+    for argument, names in (("drop", drop), ("keep", keep), ("text", text)):
         for name in names:
             table.column(name, argument)
-            if argument != "--drop" and name in {*apart, *drop}:
+            if argument != "drop" and name in {*special, *drop}:
                 raise TableError(
-                    f"{argument} must name a feature; {name!r} is the label, was dropped, or has "
-                    "another use. Leave it out of one of the two."
+                    f"{argument} must name a feature; {name!r} is the label, is dropped, or has "
+                    "another role. Remove it from one of the two."
                 )
-    left = [name for name in table.names if name not in {*apart, *drop, *text}]
+    left = [name for name in table.names if name not in {*special, *drop, *text}]
     columns = _looked_at(table, left, label)
-    kinds: dict[str, list[str]] = {"number": [], "date": [], "category": []}
+    kinds: dict[str, list[str]] = {"number": [], "date": [], "category": [], "text": []}
     notes = []
     for column in columns:
         kind, note = _kind(table, column, column.name in keep)
@@ -187,7 +191,7 @@ def plan_columns(
         numbers=tuple(numbers),
         dates=tuple(dates),
         categories=tuple(kinds["category"]),
-        texts=tuple(text),
+        texts=(*text, *kinds["text"]),
         decimal_comma=tuple(column.name for column in commas if column.comma == "decimal"),
         thousands_comma=tuple(column.name for column in commas if column.comma == "thousands"),
         gaps=tuple(
@@ -206,7 +210,7 @@ def plan_columns(
 
 @dataclass(frozen=True)
 class _Column:
-    """A column with all that is known of it."""
+    """A column and all that is known about it."""
 
     name: str
     type: str
@@ -221,10 +225,10 @@ class _Column:
 
     @property
     def comma(self) -> str | None:
-        """Return what commas are in a column of numbers; None where they are not needed."""
+        """Return what commas are in numbers, "decimal" or "thousands"; None without commas."""
         if self.closer is None or self.closer.n_values <= self.look.n_numbers:
             return None
-        # Groups of three digits after every comma are no accident.
+        # Three digits after every comma are not a coincidence.
         if self.closer.n_thousands == self.closer.n_values:
             return "thousands"
         return "decimal" if self.closer.n_commas == self.closer.n_values else None
@@ -235,18 +239,18 @@ class _Column:
 
     @property
     def is_code(self) -> bool:
-        """Return whether so many cells begin with a zero that they are codes, as of places."""
+        """Return whether enough cells begin with a zero for codes, such as postcodes."""
         return self.look.n_leading_zero > _CODES * self.look.n_present
 
     @property
     def is_almost_numbers(self) -> bool:
-        """Return whether a few cells are no numbers, of very many different ones."""
+        """Return whether all but a few cells are numbers, and very many of them differ."""
         n_odd = self.n_values - self.n_numbers
         return self.look.n_distinct > MAX_LEVELS and n_odd <= _ODD * self.n_values
 
     @property
     def form(self) -> str | None:
-        """Return how dates are written, where not year first and all of them alike."""
+        """Return the format of the dates if all have the same one, and not the year first."""
         if self.formed is None:
             return None
         forms = zip(DATE_FORMS, self.formed.n_dates, strict=True)
@@ -270,7 +274,7 @@ class _Column:
 def _looked_at(table: Table, names: Sequence[str], label: str) -> list[_Column]:
     types = {name: table.types[table.position(name)] for name in names}
     usable = [name for name in names if _is_usable(types[name])]
-    looks = dict(zip(usable, _asked(table, usable, _Look, _look_sql), strict=True))
+    looks = dict(zip(usable, asked(table, usable, _Look, look_sql), strict=True))
     unclear = [
         name
         for name, look in looks.items()
@@ -278,13 +282,13 @@ def _looked_at(table: Table, names: Sequence[str], label: str) -> list[_Column]:
     ]
     few = [name for name, look in looks.items() if look.n_distinct <= _FEW]
 
-    def beside_sql(table: Table, name: str) -> list[str]:
-        return _beside_sql(table, name, label)
+    def beside_label(table: Table, name: str) -> list[str]:
+        return beside_sql(table, name, label)
 
-    beside = zip(few, _asked(table, few, _BesideLabel, beside_sql), strict=True)
+    beside = zip(few, asked(table, few, _BesideLabel, beside_label), strict=True)
     copies = {name for name, values in beside if values.copies_label}
     closer = dict(
-        zip(unclear, _asked(table, unclear, _CloserLook, _closer_sql, _texts_sql), strict=True)
+        zip(unclear, asked(table, unclear, _CloserLook, closer_sql, texts_sql), strict=True)
     )
     dates = [
         name
@@ -293,7 +297,7 @@ def _looked_at(table: Table, names: Sequence[str], label: str) -> list[_Column]:
         and look.n_dates < look.n_values
         and _DATE_LIKE.fullmatch(look.odd or "")
     ]
-    formed = dict(zip(dates, _asked(table, dates, _FormedDates, _formed_sql), strict=True))
+    formed = dict(zip(dates, asked(table, dates, _FormedDates, formed_sql), strict=True))
     nothing = _Look(0, 0, 0, 0, 0, None, None, None)
     return [
         _Column(
@@ -308,146 +312,15 @@ def _looked_at(table: Table, names: Sequence[str], label: str) -> list[_Column]:
     ]
 
 
-def portions(table: Table, names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the columns that are looked at in one query."""
-    size = _PORTION if table.n_rows < _LARGE else _PORTION_OF_LARGE
-    for start in range(0, len(names), size):
-        yield names[start : start + size]
-
-
-def _numbers_sql(table: Table, name: str) -> list[str]:
-    return [f"{_finite_sql(table, name)} AS n{table.position(name)}"]
-
-
-def _texts_sql(table: Table, name: str) -> list[str]:
-    """Return what the closer look uses many times over."""
-    position = table.position(name)
-    cell = f"c{position}"
-    date = date_sql(cell, table.types[position]) or "CAST(NULL AS TIMESTAMP)"
-    text = f"CAST({cell} AS VARCHAR)"
-    return [
-        *_numbers_sql(table, name),
-        f"{text} AS t{position}",
-        f"trim({text}) AS s{position}",
-        f"{date} AS d{position}",
-    ]
-
-
-def _asked(
-    table: Table,
-    names: Sequence[str],
-    answer: Any,
-    sql: Callable[[Table, str], list[str]],
-    given: Callable[[Table, str], list[str]] = _numbers_sql,
-) -> list[Any]:
-    """Return an answer for each column, by one query over many of them."""
-    size = len(answer.__dataclass_fields__)
-    found: list[Any] = []
-    for part in portions(table, names):
-        asked = [sql(table, name) for name in part]
-        values = table.query(
-            ", ".join(text for texts in asked for text in texts),
-            given=[text for name in part for text in given(table, name)],
-        )[0]
-        found += [answer(*values[i * size : (i + 1) * size]) for i in range(len(asked))]
-    return found
-
-
-def _finite_sql(table: Table, name: str) -> str:
-    position = table.position(name)
-    number = number_sql(f"c{position}", table.types[position])
-    return f"CASE WHEN isfinite({number}) THEN {number} END"
-
-
-def _look_sql(table: Table, name: str) -> list[str]:
-    """Return the aggregates of the first look, in the order of its fields."""
-    position = table.position(name)
-    cell, number = f"c{position}", f"n{position}"
-    # A zero and another digit; the sign after 9 is a colon.
-    zero = f"count(CASE WHEN {cell} >= '00' AND {cell} < '0:' THEN 1 END)"
-    return [
-        f"count({cell})",
-        f"count({number})",
-        f"count(CASE WHEN floor({number}) = {number} THEN 1 END)",
-        f"approx_count_distinct({cell})",
-        zero if table.types[position] == "VARCHAR" else "0",
-        # The number of distinct values is an estimate, which takes some pairs for one value.
-        f"min({cell}) = max({cell})",
-        f"min({number})",
-        f"max({number})",
-    ]
-
-
-def _beside_sql(table: Table, name: str, label: str) -> list[str]:
-    """Return the aggregates of the look at the label, in the order of its fields."""
-    text = f"CAST(c{table.position(name)} AS VARCHAR)"
-    return [
-        f"{end}({text}) FILTER (WHERE {label} = {value})"
-        for value in (1, 0)
-        for end in ("min", "max")
-    ]
-
-
-def _closer_sql(table: Table, name: str) -> list[str]:
-    """Return the aggregates of the closer look, in the order of its fields."""
-    position = table.position(name)
-    cell, number, text, trimmed, date = (f"{sign}{position}" for sign in "cntsd")
-    missing = ", ".join(sql_text(word) for word in _MISSING)
-    comma = "[+-]?[0-9]+(,[0-9]+)?"
-    thousands = r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[+-]?[0-9]+(\.[0-9]*)?"
-    return [
-        f"count({cell}) FILTER (WHERE lower({trimmed}) NOT IN ({missing}))",
-        f"count({cell}) FILTER (WHERE regexp_full_match({trimmed}, '{comma}'))",
-        f"count({cell}) FILTER (WHERE regexp_full_match({trimmed}, '{thousands}'))",
-        f"count({date})",
-        f"count({date}) FILTER (WHERE hour({date}) > 0)",
-        f"coalesce(avg(length({text})), 0)",
-        f"coalesce(avg(length({text}) - length(replace({text}, ' ', ''))), 0)",
-        f"min({text}) FILTER (WHERE {number} IS NULL AND lower({trimmed}) NOT IN ({missing}))",
-    ]
-
-
-def _formed_sql(table: Table, name: str) -> list[str]:
-    """Return the aggregates of the look at dates, in the order of its fields."""
-    moments = [date_sql(f"c{table.position(name)}", "VARCHAR", form) for form in DATE_FORMS]
-    counts = [f"count({moment})" for moment in moments]
-    hours = [f"count({moment}) FILTER (WHERE hour({moment}) > 0)" for moment in moments]
-    return [f"[{', '.join(counts)}]", f"[{', '.join(hours)}]"]
-
-
-def number_sql(cell: str, kind: str, comma: str | None = None) -> str:
-    """Return SQL for a cell as a number, NULL where it is none; commas become points or nothing."""
-    if kind == "VARCHAR":
-        # Trimmed also because DuckDB would let its CSV reader do the cast of a bare column, which
-        # fails at the first cell that is no number.
-        instead = {"decimal": "'.'", "thousands": "''"}
-        text = cell if comma is None else f"replace({cell}, ',', {instead[comma]})"
-        return f"try_cast(trim({text}) AS DOUBLE)"
-    if _NUMBERS.fullmatch(kind) or kind == "BOOLEAN":
-        return f"CAST({cell} AS DOUBLE)"
-    return "CAST(NULL AS DOUBLE)"
-
-
-def date_sql(cell: str, kind: str, form: str = "") -> str | None:
-    """Return SQL for a cell as a moment, NULL where it is none; None where it never is."""
-    if kind == "VARCHAR" and form:
-        forms = ", ".join(sql_text(form + time) for time in _TIMES)
-        return f"try_strptime(trim({cell}), [{forms}])"
-    if kind == "VARCHAR":
-        # A short number may be read as a date; it is a number.
-        return f"CASE WHEN length({cell}) >= 8 THEN try_cast(trim({cell}) AS TIMESTAMP) END"
-    return f"CAST({cell} AS TIMESTAMP)" if _DATES.fullmatch(kind) else None
-
-
 def _is_usable(kind: str) -> bool:
-    return any(known.fullmatch(kind) for known in (_NUMBERS, _DATES, _CATEGORIES))
+    return any(known.fullmatch(kind) for known in (NUMBERS, DATES, _CATEGORIES))
 
 
 def _kind(table: Table, column: _Column, keep: bool) -> tuple[str | None, str | None]:
-    """Return what a column is used as, None for not at all, and what to say about it."""
+    """Return how a column is used, None for not at all, and a note on it or None."""
     name, look, closer = column.name, column.look, column.closer
     left_out = f"Column {name!r} was left out:"
-    otherwise = f"To use it all the same: --keep {_argument(name)}"
+    otherwise = f"To use it anyway, pass keep={name!r}."
     if column.type != '"NULL"' and not _is_usable(column.type):
         return None, f"{left_out} it holds {column.type}, not numbers or text."
     if column.n_values == 0:
@@ -458,27 +331,32 @@ def _kind(table: Table, column: _Column, keep: bool) -> tuple[str | None, str | 
         return _as_kind(column), None
     if column.copies_label:
         return None, (
-            f"{left_out} it tells the label exactly, so it is a copy of it, or was filled in from "
-            f"it. {otherwise}"
+            f"{left_out} it determines the label exactly, so it is a copy of the label or was "
+            f"derived from it. {otherwise}"
         )
     kind = _as_kind(column)
     if kind == "number" and column.comma is not None:
         return kind, f"Column {name!r} was read as numbers with {column.comma} commas."
     if kind == "number" and closer is not None and column.n_numbers < column.n_values:
         n_odd = column.n_values - column.n_numbers
-        cells = "1 cell that is none" if n_odd == 1 else f"{n_odd} cells that are none"
+        cells = (
+            "1 cell that is not a number" if n_odd == 1 else f"{n_odd} cells that are not numbers"
+        )
         return kind, (
             f"Column {name!r} was read as numbers; {cells}, such as {str(closer.odd)[:40]!r}, "
             f"count{'s' if n_odd == 1 else ''} as missing."
         )
     if kind == "date" and column.form is not None:
         return kind, f"Column {name!r} was read as dates written {column.form}."
+    if kind == "category" and _may_be_text(column) and is_free_text(table, name):
+        return "text", f"Column {name!r} holds free text: its words are used as features."
     if _is_identifier(table, column, kind):
         return None, f"{left_out} no value occurs twice, as in an identifier. {otherwise}"
     if kind == "category" and closer is not None and look.n_distinct > MAX_LEVELS:
-        if closer.length >= _LONG or closer.spaces >= _WORDS:
+        if closer.is_long:
             return None, (
-                f"{left_out} it looks like free text. To use its words: --text {_argument(name)}"
+                f"{left_out} its values are long and rarely repeat. To use their words, pass "
+                f"text={name!r}."
             )
         return kind, (
             f"Column {name!r} has about {look.n_distinct} different values; the {MAX_LEVELS} most "
@@ -488,9 +366,9 @@ def _kind(table: Table, column: _Column, keep: bool) -> tuple[str | None, str | 
 
 
 def _as_kind(column: _Column) -> str:
-    if _NUMBERS.fullmatch(column.type):
+    if NUMBERS.fullmatch(column.type):
         return "number"
-    if _DATES.fullmatch(column.type):
+    if DATES.fullmatch(column.type):
         return "date"
     if column.type == "VARCHAR":
         is_numbers = column.n_numbers == column.n_values or column.is_almost_numbers
@@ -501,8 +379,15 @@ def _as_kind(column: _Column) -> str:
     return "category"
 
 
+def _may_be_text(column: _Column) -> bool:
+    """Return whether a column has long values that rarely repeat, so that a closer look pays."""
+    look, closer = column.look, column.closer
+    rarely_repeat = look.n_present >= _MANY and look.n_distinct >= _DISTINCT * look.n_present
+    return rarely_repeat and closer is not None and closer.is_long
+
+
 def _is_identifier(table: Table, column: _Column, kind: str) -> bool:
-    """Return whether no value occurs twice, where that is more than chance."""
+    """Return whether no value occurs twice, and that is unlikely to be chance."""
     look, closer = column.look, column.closer
     if kind == "date" or look.n_present < _MANY or look.n_distinct < 0.8 * look.n_present:
         return False
@@ -514,12 +399,7 @@ def _is_identifier(table: Table, column: _Column, kind: str) -> bool:
         )
         if look.n_whole < look.n_numbers or not (counts_rows or _ID_NAME.search(column.name)):
             return False
-    elif closer is not None and (closer.length >= _LONG or closer.spaces >= _WORDS):
+    elif closer is not None and closer.is_long:
         return False
     cell = f"c{table.position(column.name)}"
     return bool(table.query(f"count(DISTINCT {cell}) = count({cell})")[0][0])
-
-
-def _argument(name: str) -> str:
-    """Return a name as it is typed after an option."""
-    return shlex.quote(name)

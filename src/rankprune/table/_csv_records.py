@@ -1,7 +1,4 @@
-"""CSV text as it stands, record by record and cell by cell, to find places in it.
-
-Values are read by DuckDB; this only tells where records and cells begin and end.
-"""
+"""Where records and cells of a CSV text begin and end; DuckDB reads their values."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Iterable, Iterator
 def csv_records(
     lines: Iterable[str], delimiter: str, n_columns: int
 ) -> Iterator[tuple[int | None, str]]:
-    """Yield the header, then each record with its row's position; None for lines that are blank."""
+    """Yield the header, then each record with the position of its row, None for a blank line."""
     record, row, is_open = "", -1, False
     for line in lines:
         record += line
@@ -30,7 +27,7 @@ def csv_records(
 
 
 def goes_on(record: str, delimiter: str) -> bool:
-    """Return whether a record ends inside a quoted cell, which goes on in the next line."""
+    """Return whether a record ends inside a quoted cell and continues in the next line."""
     start = 0
     while start < len(record) and record[start] not in "\r\n":
         end = cell_end(record, delimiter, start)
@@ -41,23 +38,23 @@ def goes_on(record: str, delimiter: str) -> bool:
 
 
 def cell_end(record: str, delimiter: str, start: int) -> int | None:
-    """Return where the cell ends that begins at a place; None where its quote is not closed.
+    """Return where the cell that begins at ``start`` ends; None if its quote is not closed.
 
-    A quote is one only at the beginning of a cell; inside it is a sign like others.
+    A quote opens a quoted cell only at its beginning; elsewhere it is an ordinary character.
     """
     if record[start : start + 1] == '"':
-        place = record.find('"', start + 1)
-        while place >= 0 and record[place + 1 : place + 2] == '"':
-            place = record.find('"', place + 2)
-        if place < 0:
+        quote = record.find('"', start + 1)
+        while quote >= 0 and record[quote + 1 : quote + 2] == '"':
+            quote = record.find('"', quote + 2)
+        if quote < 0:
             return None
-        start = place + 1
-    stops = [record.find(sign, start) for sign in (delimiter, "\r", "\n")]
+        start = quote + 1
+    stops = [record.find(stop, start) for stop in (delimiter, "\r", "\n")]
     return min((stop for stop in stops if stop >= 0), default=len(record))
 
 
 def count_cells(record: str, delimiter: str) -> int:
-    """Return the number of cells of a record."""
+    """Return the number of cells in a record."""
     start, count = 0, 1
     while (end := cell_end(record, delimiter, start)) is not None:
         if record[end : end + 1] != delimiter:

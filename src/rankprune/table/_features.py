@@ -1,11 +1,12 @@
-"""From the columns of a table to the numbers that models take.
+"""From the columns of a table to the numbers that models are fitted to.
 
-Nothing here looks at the labels: features are made once for all folds, and a new table gets the
-same ones.
+The labels are never used here: features are made once for all folds, and in the same way for a new
+table.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -15,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rankprune._column_plan import MAX_LEVELS, Plan, date_sql, number_sql, portions
-from rankprune._sql import sql_text
 from rankprune.exceptions import TableError
-from rankprune.tables import Table
+from rankprune.storage._sql import sql_text
+from rankprune.table._column_kinds import Plan, plan_columns
+from rankprune.table._column_sql import MAX_LEVELS, date_sql, number_sql, portions
+from rankprune.table._labels import Labels
+from rankprune.table._table import Table
 
-# Up to this many levels are counted for many columns at once.
+# Levels of categories with up to this many are counted for many columns in one query.
 _FEW_LEVELS = 1000
-# More features than this, most of them of categories, are kept as a sparse matrix.
+# More features than this, most of them from categories, are kept as a sparse matrix.
 _WIDE = 1000
 _DATE_PARTS = {
     "days": "epoch({}) / 86400",
@@ -35,7 +38,7 @@ _MAX_WORDS = 20_000
 
 @dataclass(frozen=True)
 class Number:
-    """One standardized number: a column's own, or a part of its date, which is written so."""
+    """One standardized number: a column of numbers, or one part of a column of dates."""
 
     column: str
     part: str
@@ -48,7 +51,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Category:
-    """A column's values that get a feature each; of two values the first alone."""
+    """The values of a column that get a feature each; of two values, only the first does."""
 
     column: str
     levels: tuple[str, ...]
@@ -61,16 +64,16 @@ class Category:
 
 @dataclass(frozen=True)
 class Encoder:
-    """How a table becomes features; fitted once, for this table and later ones.
+    """How a table becomes features: fitted once, then used for this table and later ones.
 
     Attributes
     ----------
     numbers : tuple of Number
     categories : tuple of Category
     words : dict of str to TfidfVectorizer
-        By the column of texts.
+        By the name of the column of texts.
     n_embedded : int
-        Columns of embeddings that were given beside the table.
+        Number of columns of the embeddings given beside the table.
     """
 
     numbers: tuple[Number, ...]
@@ -80,7 +83,7 @@ class Encoder:
 
     @property
     def columns(self) -> list[str]:
-        """Return the columns that a table must have, each once."""
+        """Return the columns that a table must have, each of them once."""
         named = [number.column for number in self.numbers]
         named += [category.column for category in self.categories]
         return list(dict.fromkeys([*named, *self.words]))
@@ -102,9 +105,9 @@ class Encoder:
         return found
 
     def transform(self, table: Table, embeddings: NDArray[Any] | None = None) -> Any:
-        """Return the features of a table's rows: an array, or a sparse matrix where words are."""
+        """Return the features of the rows of a table: an array, or a sparse matrix with words."""
         for column in self.columns:
-            table.column(column, "The model's feature")
+            table.column(column, "Each feature of the model")
         asked = [_number_sql(table, number) for number in self.numbers]
         numbers = (
             _encoded_number(number, _known(values))
@@ -126,7 +129,7 @@ def fit_encoder(
     gaps = set(plan.gaps)
     numbers = []
     for name, part in parts:
-        # A gap is said once, beside the first part of a date. The rest is learned below.
+        # Only the first part of a date gets a flag for gaps. The rest is fitted below.
         form = plan.date_forms.get(name, "")
         numbers.append(Number(name, part, form, 0.0, 1.0, 0.0, name in gaps))
         gaps.discard(name)
@@ -152,7 +155,7 @@ def fit_encoder(
 def _assembled(
     table: Table, numbers: Iterator[Any], encoder: Encoder, embeddings: NDArray[Any] | None
 ) -> Any:
-    """Return the features side by side, a column after the other: little is held twice."""
+    """Return the features side by side, filled in column by column to save memory."""
     blocks = chain(
         numbers,
         _category_blocks(table, encoder.categories),
@@ -192,11 +195,11 @@ def _category_blocks(table: Table, categories: Sequence[Category]) -> Iterator[A
 
 
 def _fitted_number(number: Number, values: NDArray[np.float64]) -> Number:
-    """Return the number with its mean, its spread, and what stands for a gap."""
+    """Return the number with its mean, its spread, and the value that fills gaps."""
     known = values[~np.isnan(values)]
     if not len(known):
         return number
-    # Divided first, since the square of a huge number is none.
+    # Divided first, since the square of a huge number overflows.
     size = float(np.abs(known).max()) or 1.0
     scaled = known / size
     spread = float(scaled.std())
@@ -240,20 +243,20 @@ def _fitted_words(table: Table, name: str) -> Any:
             min_df=rare, max_features=_MAX_WORDS, ngram_range=(1, 2), sublinear_tf=True
         ).fit(texts)
     except ValueError as error:
+        often = "" if rare == 1 else f" that occurs in at least {rare} rows"
         raise TableError(
-            f"--text must name a column with words; {name!r} has none that occur in {rare} rows. "
-            "Leave it out."
+            f"text must name a column with words; {name!r} has no word{often}. Leave it out."
         ) from error
 
 
 def _texts(table: Table, name: str) -> list[str]:
-    cell = f"c{table.column(name, '--text')}"
+    cell = f"c{table.column(name, 'text')}"
     values = next(table.fetch([f"coalesce(CAST({cell} AS VARCHAR), '')"]))
     return [str(value) for value in values]
 
 
 def _known(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a fetched column as numbers of our own, NaN where it has none."""
+    """Return a fetched column as a new array of numbers, with NaN for those that are missing."""
     found = np.array(np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan))
     found[~np.isfinite(found)] = np.nan
     return found
@@ -273,3 +276,52 @@ def _level_sql(table: Table, category: Category) -> str:
     cell = f"coalesce(CAST(c{table.position(category.column)} AS VARCHAR), '')"
     levels = ", ".join(sql_text(level) for level in category.levels)
     return f"coalesce(list_position([{levels}], {cell}), 0)"
+
+
+_log = logging.getLogger("rankprune")
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of the rows that have a label, and how they were made."""
+
+    X: Any
+    encoder: Encoder
+    plan: Plan
+
+
+def read_features(
+    table: Table,
+    labels: Labels,
+    *,
+    special: Sequence[str],
+    drop: str | Sequence[str] = (),
+    keep: str | Sequence[str] = (),
+    text: str | Sequence[str] = (),
+    embeddings: NDArray[np.float64] | None = None,
+) -> Features:
+    """Return the features of the rows that have a label.
+
+    Parameters
+    ----------
+    table : Table
+    labels : Labels
+    special, drop, keep, text
+        As in `plan_columns`.
+    embeddings : ndarray of shape (n_rows, n_features), default=None
+        Numbers to use as features beside the columns.
+    """
+    plan = plan_columns(table, labels.sql, special=special, drop=drop, keep=keep, text=text)
+    if not plan.columns and embeddings is None:
+        raise TableError(
+            f"{table.name} must have columns to learn from besides the label; none is left. "
+            + " ".join(plan.notes)
+        )
+    _log.debug("making features of %d columns", len(plan.columns))
+    encoder, X = fit_encoder(table, plan, embeddings)
+    if not X.shape[1]:
+        raise TableError(
+            f"{table.name} must have columns to learn from besides the label; in the others no "
+            "value occurs twice. If a column holds free text, name it, such as text='review'."
+        )
+    return Features(X if len(labels.rows) == table.n_rows else X[labels.rows], encoder, plan)

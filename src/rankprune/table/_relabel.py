@@ -1,4 +1,4 @@
-"""A text file with some labels changed, and every other byte (of JSON, line) as it was."""
+"""Copy a text file with some labels changed and everything else kept (in JSON, all other lines)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from rankprune._csv_records import cell_end, csv_records
+from rankprune.table._csv_records import cell_end, csv_records
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -25,19 +25,19 @@ def relabel_text(
     n_columns: int,
     labels: Mapping[int, str],
 ) -> None:
-    """Copy a CSV file, with other cells in some rows of one column.
+    """Copy a CSV file with new cells in some rows of one column.
 
     Parameters
     ----------
     source, target : Path
-        The source may be packed by gzip; the target is not.
+        The source may be compressed with gzip; the target is not.
     encoding : str or None
-        UTF-8 by default, or UTF-16 where the file begins with that mark.
+        By default UTF-8, or UTF-16 if the file begins with a byte order mark.
     delimiter : str
     column, n_columns : int
-        The position of the column, and how many there are.
+        The position of the column, and the number of columns.
     labels : mapping of int to str
-        The new cells by the position of their row.
+        The new cells, by the position of their row.
     """
     with (
         _opened(source, encoding) as (lines, used),
@@ -53,10 +53,10 @@ def relabel_text(
 
 @contextmanager
 def _opened(source: Path, encoding: str | None) -> Iterator[tuple[TextIO, str]]:
-    """Open a file as text in which nothing is translated; a mark stays its first sign."""
+    """Open a file as text; line endings and a byte order mark are kept."""
     with source.open("rb") as raw:
-        is_packed = raw.read(2) == b"\x1f\x8b"
-    opener = gzip.open if is_packed else open
+        is_gzip = raw.read(2) == b"\x1f\x8b"
+    opener = gzip.open if is_gzip else open
     with opener(source, "rb") as raw:
         mark = raw.read(2)
     used = encoding or _UTF16.get(mark, "utf-8")
@@ -72,22 +72,22 @@ def _changed(record: str, delimiter: str, column: int, text: str) -> str:
         start = len(record) if end is None else end + 1
         end = cell_end(record, delimiter, start)
     must_quote = record[start : start + 1] == '"' or any(
-        sign in text for sign in (delimiter, '"', "\r", "\n")
+        character in text for character in (delimiter, '"', "\r", "\n")
     )
     cell = '"' + text.replace('"', '""') + '"' if must_quote else text
     return record[:start] + cell + record[end:]
 
 
 def relabel_json(source: Path, target: Path, key: str, labels: Mapping[int, str]) -> None:
-    """Copy a file of JSON lines, with other values of one key in some of them.
+    """Copy a file of JSON lines with new values of one key in some of them.
 
     Parameters
     ----------
     source, target : Path
-        The source may be packed by gzip; the target is not.
+        The source may be compressed with gzip; the target is not.
     key : str
     labels : mapping of int to str
-        The new values by the position of their line, as text; they become what the old ones are.
+        The new values as text, by the position of their line; each gets the type of the old value.
     """
     with (
         _opened(source, None) as (lines, used),

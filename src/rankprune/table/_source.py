@@ -1,4 +1,4 @@
-"""The input of a table, read once: hashed, checked to be text, and put where DuckDB can read it."""
+"""Read the input of a table once: hash it, check that it is text, and hand it to DuckDB."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import io
 import os
-import shutil
 import sys
 import zlib
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rankprune.exceptions import TableError
+from rankprune.storage._links import link_or_copy
 
 FORMATS = {
     ".csv": "csv",
@@ -34,15 +34,15 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class Spooled:
-    """A file as DuckDB can read it: UTF-8, not compressed, by a name without special signs."""
+    """A file that DuckDB can read: UTF-8, not compressed, no special characters in its name."""
 
-    place: Path
+    path: Path
     format: str
     sha256: str
 
 
 class _Hashed(io.RawIOBase):
-    """A stream that remembers what was read of it, as a hash."""
+    """A stream that hashes what is read from it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -59,7 +59,7 @@ class _Hashed(io.RawIOBase):
 
 
 def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> Spooled:
-    """Read the input once: hash it, refuse what is no text, and copy it where it must be."""
+    """Read the input once: hash it, raise an error if it is not text, and link or copy it."""
     with _opened(path) as stream:
         hashed = _Hashed(stream)
         raw: Any = io.BufferedReader(hashed, _CHUNK)
@@ -75,11 +75,11 @@ def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> S
         kind = _format(name, head)
         if encoding is None and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             encoding = "utf-16"
-        place = folder / f"table.{kind}"
+        target = folder / f"table.{kind}"
         is_plain = path is not None and path.is_file() and isinstance(raw.raw, _Hashed)
         has_mark = kind == "jsonl" and head[:3] == codecs.BOM_UTF8
         must_copy = not is_plain or has_mark or (kind != "parquet" and not _is_utf8(encoding))
-        with place.open("wb") if must_copy else io.BytesIO() as copy:
+        with target.open("wb") if must_copy else io.BytesIO() as copy:
             sink = copy if must_copy else None
             try:
                 if kind == "parquet":
@@ -89,8 +89,8 @@ def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> S
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise _broken_gzip(name, error) from error
         if not must_copy and path is not None:
-            link(path, place)
-        return Spooled(place, kind, hashed.hash.hexdigest())
+            link_or_copy(path, target)
+        return Spooled(target, kind, hashed.hash.hexdigest())
 
 
 def _pass_bytes(raw: BinaryIO, sink: BinaryIO | None) -> None:
@@ -107,18 +107,19 @@ def _pass_text(raw: BinaryIO, sink: BinaryIO | None, encoding: str | None, name:
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
+            wanted = (encoding or "utf-8").upper()
             offset = before - (len(error.object) - len(chunk)) + error.start
             raise TableError(
-                f"{name} must be {(encoding or 'utf-8').upper()} text; byte {offset} "
-                f"(0x{error.object[error.start]:02x}) is none. Pass its encoding, such as "
-                "--encoding latin-1."
+                f"{name} must be {wanted} text; byte {offset} "
+                f"(0x{error.object[error.start]:02x}) is not valid {wanted}. Save the file as "
+                f"UTF-8, or pass its encoding, such as encoding='latin-1'."
             ) from error
         before += len(chunk)
         if "\0" in text:
             raise TableError(
                 f"{name} must be text; it has a NUL byte (\\x00) near byte "
-                f"{before - len(chunk) + text.index(chr(0))}. Check how it was written; a UTF-16 "
-                "file needs --encoding utf-16."
+                f"{before - len(chunk) + text.index(chr(0))}. If the file is "
+                "UTF-16, pass encoding='utf-16'."
             )
         if not chunk:
             return
@@ -148,14 +149,6 @@ def existing(path: Path) -> Path:
     return path
 
 
-def link(path: Path, place: Path) -> None:
-    """Give a file another name, by which DuckDB reads it and no other."""
-    try:
-        place.symlink_to(path.resolve())
-    except OSError:  # a file system without links
-        shutil.copyfile(path, place)
-
-
 def _format(name: str, head: bytes) -> str:
     if head[:4] == b"PAR1":
         return "parquet"
@@ -163,8 +156,8 @@ def _format(name: str, head: bytes) -> str:
     suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
     if suffixes and suffixes[-1] == ".json" and start == b"[":
         raise TableError(
-            f"{name} must hold one JSON object a line, and holds an array of them. Write it as "
-            f"lines: jq -c '.[]' {name} > table.jsonl"
+            f"{name} must hold one JSON object per line, but holds an array of them. Convert "
+            f"it: jq -c '.[]' {name} > table.jsonl"
         )
     known = FORMATS.get(suffixes[-1]) if suffixes else None
     return known or ("jsonl" if start == b"{" else "csv")
@@ -179,10 +172,12 @@ def refuse_unknown_encoding(encoding: str) -> None:
         " ".encode(encoding)
     except (LookupError, UnicodeError) as error:
         raise TableError(
-            f"encoding must be one that Python knows, got {encoding!r}. Try latin-1, cp1252 or "
-            "utf-16."
+            f"encoding must be the name of a text encoding, got {encoding!r}. Try latin-1, cp1252 "
+            "or utf-16."
         ) from error
 
 
 def _broken_gzip(name: str, error: Exception) -> TableError:
-    return TableError(f"{name} is not a whole gzip file: {error}. Fetch or pack it again.")
+    return TableError(
+        f"{name} is not a complete gzip file: {error}. Download or compress it again."
+    )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankprune.core import _exact_sums
-from rankprune.core._exact_sums import exact_products, exact_sums, in_units, rounded_ratio
+from rankprune.core.counting import _exact_sums
+from rankprune.core.counting._exact_sums import exact_products, exact_sums, in_units, rounded_ratio
 
 UNIT = Fraction(1, 2**1074)
 finite = st.floats(-1e100, 1e100)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankprune.core._groups import group_scores
+from rankprune.core.counting._score_groups import group_scores
 
 row = st.tuples(st.booleans(), st.integers(0, 5).map(lambda k: k / 5), st.integers(0, 3))
 rows = st.lists(row, min_size=1).filter(lambda rows: any(w for _, _, w in rows))

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankprune.core import _selection
-from rankprune.core._exact_sums import value_of
-from rankprune.core._histogram import ScoreHistogram
-from rankprune.core._selection import value_of_rank
+from rankprune.core.counting import _selection
+from rankprune.core.counting._exact_sums import value_of
+from rankprune.core.counting._histogram import ScoreHistogram
+from rankprune.core.counting._selection import value_of_rank
 
 DISTRIBUTIONS = {
     "uniform": lambda rng, n: rng.random(n),

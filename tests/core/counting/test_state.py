@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankprune import NoiseRates, estimate_noise_rates, prune_labels
-from rankprune.core import ConfidentState, Marker, _state
-from rankprune.core._informative import auc
-from rankprune.core._kernel import _compiled, kernel_for
+from rankprune.core import ConfidentState, Marker
+from rankprune.core._auc import auc
+from rankprune.core.counting import _state
+from rankprune.core.counting._kernel import _compiled, kernel_for
 from rankprune.exceptions import (
     ClassAlmostEmptiedWarning,
     UninformativeProbabilitiesWarning,
@@ -321,8 +322,8 @@ class TestKernels:
     @given(rows())
     def test_every_loop(self, drawn):
         pytest.importorskip("numba")
-        from rankprune.core import _compiled as compiled
-        from rankprune.core import _loops as loops
+        from rankprune.core.counting import _compiled as compiled
+        from rankprune.core.counting import _loops as loops
 
         labels, scores, _ = drawn
         values, raw = loops.prepared(scores), compiled.prepared(scores)
@@ -349,9 +350,9 @@ class TestKernels:
 
     def test_they_are_used_once_they_are_worth_it(self, monkeypatch):
         pytest.importorskip("numba")
-        from rankprune.core import _compiled as compiled
-        from rankprune.core import _kernel
-        from rankprune.core import _loops as loops
+        from rankprune.core.counting import _compiled as compiled
+        from rankprune.core.counting import _kernel
+        from rankprune.core.counting import _loops as loops
 
         assert kernel_for(10) is loops
         assert kernel_for(1 << 20) is compiled  # numba is loaded by now
@@ -372,7 +373,7 @@ class TestKernels:
 
     def test_where_nothing_can_be_kept_it_is_compiled_anew(self, monkeypatch):
         pytest.importorskip("numba")
-        from rankprune.core import _compiled as compiled
+        from rankprune.core.counting import _compiled as compiled
 
         def njit(**options):
             if options.get("cache"):
@@ -385,10 +386,10 @@ class TestKernels:
     def test_without_numba_numpy_does_it(self, monkeypatch):
         import sys
 
-        from rankprune.core import _kernel
-        from rankprune.core import _loops as loops
+        from rankprune.core.counting import _kernel
+        from rankprune.core.counting import _loops as loops
 
         _compiled.cache_clear()
-        monkeypatch.setitem(sys.modules, "rankprune.core._compiled", None)
+        monkeypatch.setitem(sys.modules, "rankprune.core.counting._compiled", None)
         assert _kernel.kernel_for(10**9) is loops
         _compiled.cache_clear()

@@ -13,14 +13,14 @@ import plain
 from rankprune import NoiseRates
 from rankprune import estimate_noise_rates as estimate_by_any
 from rankprune.core import ConfidentCounts, _inputs
-from rankprune.core._confident_counts import (
+from rankprune.core._inputs import validate_inputs
+from rankprune.core.estimators._confident_counts import (
     ClassSums,
     confident_counts,
     count_confident,
     rates_from_counts,
 )
-from rankprune.core._inputs import validate_inputs
-from rankprune.core._registry import estimate_unknown_rates
+from rankprune.core.estimators._registry import estimate_unknown_rates
 from rankprune.exceptions import NoiseRatesClippedWarning, UninformativeProbabilitiesWarning
 
 estimate_noise_rates = partial(estimate_by_any, method="confident-counts")

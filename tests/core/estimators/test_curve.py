@@ -8,9 +8,10 @@ from scipy.optimize import check_grad
 from scipy.special import expit, logit
 
 from rankprune import NoiseRates, estimate_noise_rates, flip_labels
-from rankprune.core import _curve, gaussian_posterior, make_gaussians, perfect_probabilities
-from rankprune.core._curve import Curve, curve
-from rankprune.core._groups import group_scores
+from rankprune.core import gaussian_posterior, make_gaussians, perfect_probabilities
+from rankprune.core.counting._score_groups import group_scores
+from rankprune.core.estimators import _curve
+from rankprune.core.estimators._curve import Curve, curve
 
 
 def fit_curve(labels, scores, weights, bounds):

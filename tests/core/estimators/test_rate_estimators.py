@@ -155,6 +155,12 @@ def test_scott_comes_down_to_the_truth_as_rows_grow():
     assert closer.positive_noise_rate == pytest.approx(0.3, abs=0.005)
 
 
+def test_a_share_that_rounds_above_one_leaves_no_noise():
+    labels, scores = np.array([0, 1, 1], np.int8), np.array([0, 0.05, 0.15])
+    rates = rates_by("elkan-noto-e2", labels.repeat([3, 3, 2]), scores.repeat([3, 3, 2]))
+    assert rates.positive_noise_rate == 0
+
+
 def test_without_any_probability_the_rates_are_as_far_as_the_labels_allow():
     rates = rates_by("elkan-noto-e2", LABELS, np.zeros(6))
     assert rates.clipped

@@ -1,4 +1,4 @@
-"""The convolutional network: a classifier like any other, and the tables that it fills."""
+"""The convolutional network: a scikit-learn classifier, and the tables it fills."""
 
 import pickle
 from dataclasses import replace
@@ -29,20 +29,20 @@ def network(**changed):
     return ConvolutionalClassifier(**(SMALL | {"random_state": 0} | changed))
 
 
-def test_it_learns_a_digit():
+def test_the_network_learns_a_digit():
     model = network(max_epochs=8).fit(TRAIN.pixels, TRAIN.digits == 3)
     assert model.score(TEST.pixels, TEST.digits == 3) > 0.98
     assert model.predict_proba(TEST.pixels).sum(axis=1) == pytest.approx(1)
 
 
-def test_labels_come_back_as_they_were():
+def test_predict_returns_the_original_labels():
     names = np.where(TRAIN.digits == 3, "three", "other")
     model = network(max_epochs=1).fit(TRAIN.pixels, names)
     assert list(model.classes_) == ["other", "three"]
     assert set(model.predict(TEST.pixels)) <= {"other", "three"}
 
 
-def test_the_same_seed_is_the_same_network_and_the_global_one_is_untouched():
+def test_the_same_seed_gives_the_same_network_and_the_global_seed_is_untouched():
     state = torch.random.get_rng_state()
     first, again = (
         network(max_epochs=1).fit(TRAIN.pixels, TRAIN.digits == 3).predict_proba(TEST.pixels)
@@ -54,7 +54,7 @@ def test_the_same_seed_is_the_same_network_and_the_global_one_is_untouched():
     assert (torch.random.get_rng_state() == state).all()
 
 
-def test_a_weight_of_zero_is_no_row():
+def test_a_weight_of_zero_leaves_a_row_out():
     weights = np.ones(len(TRAIN.digits))
     weights[::2] = 0
     weighted = network().fit(TRAIN.pixels, TRAIN.digits == 3, sample_weight=weights)
@@ -62,7 +62,7 @@ def test_a_weight_of_zero_is_no_row():
     assert (weighted.predict_proba(TEST.pixels) == halved.predict_proba(TEST.pixels)).all()
 
 
-def test_weights_move_the_scores_and_their_scale_does_not():
+def test_weights_change_the_scores_but_their_scale_does_not():
     is_three = TRAIN.digits == 3
     plain = network().fit(TRAIN.pixels, is_three)
     scaled = network().fit(TRAIN.pixels, is_three, sample_weight=np.full(len(is_three), 7.0))
@@ -72,19 +72,19 @@ def test_weights_move_the_scores_and_their_scale_does_not():
     assert scores[2] > scores[0] + 0.02
 
 
-def test_it_stops_when_the_rows_held_out_gain_nothing():
+def test_training_stops_when_the_held_out_loss_no_longer_falls():
     # Labels of a coin: nothing to be learned, so the first epochs are the best.
     coin = np.random.RandomState(0).rand(len(TRAIN.digits)) < 0.5
     model = network(max_epochs=40, patience=2).fit(TRAIN.pixels, coin)
     assert model.n_iter_ == model.best_epoch_ + 2 < 40
 
 
-def test_without_rows_held_out_the_last_epoch_is_kept():
+def test_without_held_out_rows_the_last_epoch_is_kept():
     model = network(validation_fraction=0.0).fit(TRAIN.pixels, TRAIN.digits == 3)
     assert model.best_epoch_ == model.n_iter_ == 3
 
 
-def test_it_clones_pickles_and_works_in_a_pipeline():
+def test_the_network_clones_pickles_and_works_in_a_pipeline():
     model = network(max_epochs=1).fit(TRAIN.pixels, TRAIN.digits == 3)
     again = pickle.loads(pickle.dumps(model))
     assert (again.predict_proba(TEST.pixels) == model.predict_proba(TEST.pixels)).all()
@@ -109,19 +109,19 @@ def test_rank_pruning_fits_it_with_weights():
         ({}, "positives out", "y must have 2 classes, but 1 remain"),
     ],
 )
-def test_bad_input_is_an_error(changed, weights, message):
+def test_bad_input_is_refused(changed, weights, message):
     is_three = TRAIN.digits == 3
     given = None if weights is None else np.where(is_three, 0.0, 1.0)
     with pytest.raises(ValueError, match=message):
         network(**changed).fit(TRAIN.pixels, is_three, sample_weight=given)
 
 
-def test_it_must_be_fitted_first():
+def test_predicting_before_fitting_is_refused():
     with pytest.raises(NotFittedError):
         network().predict(TEST.pixels)
 
 
-def test_tables_by_networks_are_resumed_and_the_same_again(tmp_path):
+def test_network_tables_are_resumed_and_reproducible(tmp_path):
     choice = Choice(
         tmp_path / "results",
         small=True,
@@ -138,7 +138,7 @@ def test_tables_by_networks_are_resumed_and_the_same_again(tmp_path):
     assert {key.classifier for key in found} == {"cnn-2"}
     assert next(run_experiment("table4", choice)).total == 0
     kept = sorted(path.name for path in (tmp_path / "data" / "experiments").iterdir())
-    # Dividing by a constant takes no network of its own.
+    # Division by a constant needs no additional network.
     assert kept == [
         f"digits-cnn2-1-{name}-seed0-v{VERSION}.npz"
         for name in ("0-0-true", "50-50-folds", "50-50-noisy", "50-50-rp_estimated")

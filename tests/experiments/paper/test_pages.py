@@ -1,4 +1,4 @@
-"""The pages: drawn from files of results alone, with gaps where nothing was measured."""
+"""The pages: drawn from the result files alone, with gaps where nothing was measured."""
 
 import io
 import re
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rankprune import _cli_paper
-from rankprune.cli import cli
+from rankprune.cli import _paper as _cli_paper
+from rankprune.cli._group import cli
 from rankprune.experiments.paper import Choice, render, run_experiment
 from rankprune.experiments.paper._book import Book, side_by_side
 from rankprune.experiments.paper._rate_grid import grid_cells
@@ -36,11 +36,11 @@ def paper(*arguments):
         (0.0, 0.0, ".000 (.000, +.000)"),
     ],
 )
-def test_a_figure_beside_the_papers(ours, paper, text):
+def test_a_figure_is_shown_with_the_papers_and_the_difference(ours, paper, text):
     assert side_by_side(ours, paper) == text
 
 
-def test_pages_without_any_figure_are_all_gaps(tmp_path):
+def test_pages_without_figures_show_gaps(tmp_path):
     (tmp_path / "results").mkdir()
     written = render(tmp_path / "results", tmp_path / "docs")
     assert sorted(path.suffix for path in written) == [".md"] * 5
@@ -59,7 +59,7 @@ def written(path, dataset, metric, values, method="rp_estimated"):
     Results(path).append(records)
 
 
-def test_a_figure_stands_at_its_own_cell_beside_the_papers(tmp_path):
+def test_a_figure_is_shown_at_its_cell_beside_the_papers(tmp_path):
     written(tmp_path / "mnist_logreg.csv", "mnist", "f1", {(0.25, 0.0): 0.9, (0.0, 0.25): 0.8})
     render(tmp_path, tmp_path / "docs")
     page = (tmp_path / "docs" / "table3.md").read_text()
@@ -68,7 +68,7 @@ def test_a_figure_stands_at_its_own_cell_beside_the_papers(tmp_path):
     assert "| 0.25 / 0 | not run (.894) | .900 (.881, +.019) |" in page
 
 
-def test_differences_over_the_grid_are_those_of_either_rate(tmp_path):
+def test_differences_over_the_grid_are_computed_for_each_rate(tmp_path):
     cells = grid_cells(small=False)
     path = tmp_path / "mnist_grid.csv"
     grid = {"path": path, "dataset": "mnist, grid"}
@@ -83,7 +83,6 @@ def test_differences_over_the_grid_are_those_of_either_rate(tmp_path):
     assert "| estimate - theory | .0100 (.0028, +.0072) | .0200 (.0058, +.0142) |" in page
 
 
-@pytest.mark.long
 def test_the_whole_path_on_data_that_ships_with_scikit_learn(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole = Choice(Path("results-small"), small=True)
@@ -144,11 +143,11 @@ def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch, is_ter
 @pytest.mark.parametrize(
     ("seconds", "text"), [(3.2, "3 s"), (89, "89 s"), (150, "2 min"), (7200, "2.0 h")]
 )
-def test_durations_are_told_in_the_unit_that_suits(seconds, text):
+def test_durations_are_shown_in_a_suitable_unit(seconds, text):
     assert _cli_paper._duration(seconds) == text
 
 
-def test_verify_ends_with_1_where_figures_differ(tmp_path, monkeypatch):
+def test_verify_exits_with_1_if_figures_differ(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     chosen = ("table3", "--small", "--images", "1", "--cells", "0.5/0.5", "--quiet")
     assert paper(*chosen).exit_code == 0
@@ -165,13 +164,13 @@ def test_verify_ends_with_1_where_figures_differ(tmp_path, monkeypatch):
     [
         (("table3", "--cells", "half"), "must be pairs of pi1/rho1"),
         (("table3", "--cells", "0.5"), "must be pairs of pi1/rho1"),
-        (("table3", "--small", "--images", "cow"), "--images must be some of"),
+        (("table3", "--small", "--images", "cow"), "images must be among"),
         (("verify", "table3", "--small"), "Run rankprune paper table3 first"),
         (("tablec5",), "CIFAR-10 is needed, but"),
-        (("tablec5", "--images", "1"), "Nothing of tablec5 was chosen"),
+        (("tablec5", "--images", "1"), "must select something of tablec5"),
     ],
 )
-def test_what_is_wrong_or_missing_is_said(tmp_path, monkeypatch, arguments, message):
+def test_wrong_or_missing_input_is_reported(tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     found = paper(*arguments)
     assert found.exit_code in (1, 2)
@@ -179,7 +178,7 @@ def test_what_is_wrong_or_missing_is_said(tmp_path, monkeypatch, arguments, mess
     assert not (tmp_path / "docs").exists()
 
 
-def test_all_says_what_it_could_not_run_and_goes_on(tmp_path, monkeypatch):
+def test_all_reports_what_it_could_not_run_and_continues(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ran = []
 
@@ -197,7 +196,7 @@ def test_all_says_what_it_could_not_run_and_goes_on(tmp_path, monkeypatch):
     assert ran[-1] == "speed"
 
 
-def test_the_committed_pages_are_those_of_the_committed_figures(tmp_path):
+def test_the_committed_pages_show_the_committed_figures(tmp_path):
     render(ROOT / "results", tmp_path)
     for page in sorted(tmp_path.glob("*.md")):
         committed = ROOT / "docs" / "reproduction" / page.name
@@ -206,7 +205,7 @@ def test_the_committed_pages_are_those_of_the_committed_figures(tmp_path):
         assert (ROOT / "docs" / "reproduction" / picture.name).exists()
 
 
-def test_the_committed_figures_are_of_whole_data_sets():
+def test_the_committed_figures_come_from_full_data_sets():
     book = Book.read(ROOT / "results")
     sizes = {key.dataset: record.n_train for key, record in book.records.items()}
     assert (sizes["mnist"], sizes["cifar"]) == (60_000, 50_000)

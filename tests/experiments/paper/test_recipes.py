@@ -1,4 +1,4 @@
-"""Methods as weights: a weighted fit is what the classifiers do that people use."""
+"""Methods as weights: a weighted fit gives the same model as the public classifier."""
 
 import numpy as np
 import pytest
@@ -49,13 +49,13 @@ def probabilities_by(name):
         ("elk08", ElkanNotoClassifier(BASE, positive_noise_rate=GIVEN["positive_noise_rate"])),
     ],
 )
-def test_a_recipe_is_the_classifier(name, classifier):
+def test_a_recipe_gives_the_model_of_the_classifier(name, classifier):
     fitted = classifier.fit(X, LABELS, probabilities=SCORES)
     expected = fitted.predict_proba(X)[:, 1]
     assert np.minimum(probabilities_by(name), 1) == pytest.approx(expected, abs=1e-5)
 
 
-def test_cleanlabs_weights_are_those_it_fits_with():
+def test_cleanlab_weights_are_those_it_fits_with():
     classification = pytest.importorskip("cleanlab.classification")
     both = np.column_stack([1 - SCORES, SCORES])
     with pytest.warns(UserWarning, match="X and pred_probs are both provided"):
@@ -71,7 +71,7 @@ def test_the_authors_formula_by_hand():
     assert authors_weights(labels, scores, rates) == pytest.approx(expected)
 
 
-def test_the_authors_formula_leaves_few_negatives_unless_no_positive_is_hidden():
+def test_the_authors_formula_keeps_few_negatives_unless_rho1_is_zero():
     hidden = NoiseRates.from_noise_rates(0.6, 0.1, observed_prevalence=0.3)
     assert (authors_weights(LABELS, SCORES, hidden)[~LABELS] > 0).mean() < 0.1
     none = NoiseRates.from_noise_rates(0.0, 0.1, observed_prevalence=0.3)
@@ -80,7 +80,7 @@ def test_the_authors_formula_leaves_few_negatives_unless_no_positive_is_hidden()
     assert found == pytest.approx(right)
 
 
-def test_dividing_by_a_constant_keeps_the_ranking():
+def test_division_by_a_constant_keeps_the_ranking():
     scores = np.array([0.2, 0.6, 0.9])
     kept = RATES.positive_noise_rate
     assert RECIPES["elk08"].finish(scores, RATES) == pytest.approx(scores / (1 - kept))

@@ -1,4 +1,4 @@
-"""Files of results: whole units, resumed after any interruption."""
+"""Result files: written in whole units, resumed after any interruption."""
 
 import json
 
@@ -22,7 +22,7 @@ def one(key, value):
     return Record(key, value, 60_000, "table:mnist_cifar_logreg_f1")
 
 
-def test_what_was_written_is_read_again(tmp_path):
+def test_written_figures_are_read_back(tmp_path):
     path = tmp_path / "deep" / "mnist.csv"
     results = Results(path)
     assert KEY not in results
@@ -41,7 +41,7 @@ def test_a_torn_last_line_is_removed_and_measured_again(tmp_path):
     path.write_bytes(whole[:-7])
     results = Results(path)
     assert list(results.records) == [KEY]
-    # Reading changes nothing: the line may be one that is being written.
+    # Reading changes nothing: the line may still be being written.
     assert path.read_bytes() == whole[:-7]
     unit = Unit("digit 1", [KEY, OTHER], list)
     assert results.missing([unit]) == [unit]
@@ -67,15 +67,17 @@ def test_a_figure_is_written_once(tmp_path):
     assert Results(path).records == {KEY: one(KEY, 0.5), OTHER: one(OTHER, 0.1)}
 
 
-def test_a_foreign_file_is_refused_and_left_as_it_is(tmp_path):
+def test_a_file_with_other_columns_is_refused_and_left_unchanged(tmp_path):
     path = tmp_path / "mnist.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"mnist\.csv must have the columns .*'a,b'.*--results"):
+    with pytest.raises(
+        ValueError, match=r"mnist\.csv must have the columns .*'a,b'.*results directory"
+    ):
         Results(path)
     assert path.read_text() == "a,b\n1,2\n"
 
 
-def test_the_manifest_says_how_each_file_came_about(tmp_path):
+def test_the_manifest_lists_every_run(tmp_path):
     note_run(tmp_path, ["a.csv"], command="rankprune paper fig1", small=False)
     note_run(tmp_path, ["b.csv"], command="rankprune paper fig2", small=False)
     first, second = json.loads((tmp_path / "manifest.json").read_text())["runs"]
@@ -84,9 +86,11 @@ def test_the_manifest_says_how_each_file_came_about(tmp_path):
     assert "numpy" in second["versions"]
 
 
-def test_small_and_whole_runs_are_not_mixed(tmp_path):
+def test_small_and_full_runs_are_not_mixed(tmp_path):
     refuse_other_size(tmp_path, small=True)
     note_run(tmp_path, ["a.csv"], command="rankprune paper fig2", small=False)
     refuse_other_size(tmp_path, small=False)
-    with pytest.raises(ValueError, match=r"either small or whole runs.*--results"):
+    with pytest.raises(
+        ValueError, match=r"results must not mix small and full runs; .* has figures of full runs"
+    ):
         refuse_other_size(tmp_path, small=True)

@@ -15,10 +15,10 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from rankprune.core import _loops
-from rankprune.core._exact_sums import UNIT_EXPONENT, bits_of, exact_sums, value_of
 from rankprune.core._inputs import BoolArray, FloatArray
-from rankprune.core._loops import Grid
+from rankprune.core.counting import _loops
+from rankprune.core.counting._exact_sums import UNIT_EXPONENT, bits_of, exact_sums, value_of
+from rankprune.core.counting._loops import Grid
 
 # Added to a value in [0, 1], the first leaves its leading bits, down to 2**-36, in the last places
 # of the sum; the second does so with what is left, down to 2**-72, and so on.

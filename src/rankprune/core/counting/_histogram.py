@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._exact_sums import bits_of
 from rankprune.core._inputs import BoolArray, FloatArray, blocks
-from rankprune.core._kernel import Kernel, kernel_for
+from rankprune.core.counting._exact_sums import bits_of
+from rankprune.core.counting._kernel import Kernel, kernel_for
 
 # Non-negative floats keep their order when their bits are read as integers, so a bin is a range of
 # bit patterns. The range from 2**-16 to 1 gets 256 bins to each power of two: fine near 0, where

@@ -10,9 +10,9 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core import _loops
 from rankprune.core._inputs import BoolArray, FloatArray
-from rankprune.core._loops import Grid
+from rankprune.core.counting import _loops
+from rankprune.core.counting._loops import Grid
 
 # Loading the compiled loops takes as long as NumPy takes for about so many rows.
 _WORTH_LOADING = 100_000_000
@@ -73,6 +73,6 @@ def kernel_for(n_rows: int) -> Kernel:
 @cache
 def _compiled() -> Kernel | None:
     try:
-        return cast(Kernel, importlib.import_module("rankprune.core._compiled"))
+        return cast(Kernel, importlib.import_module("rankprune.core.counting._compiled"))
     except ImportError:  # numba is missing, or does not know this NumPy yet
         return None

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._exact_sums import exact_sums
 from rankprune.core._inputs import BoolArray, FloatArray, count_true
+from rankprune.core.counting._exact_sums import exact_sums
 
 Grid = tuple[int, int, int]
 

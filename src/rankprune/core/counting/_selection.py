@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._exact_sums import bits_of, value_of
-from rankprune.core._histogram import ScoreHistogram
 from rankprune.core._inputs import BoolArray, FloatArray, blocks, count_true
-from rankprune.core._kernel import Kernel, kernel_for
+from rankprune.core.counting._exact_sums import bits_of, value_of
+from rankprune.core.counting._histogram import ScoreHistogram
+from rankprune.core.counting._kernel import Kernel, kernel_for
 
 # Values that may be copied out at once; a fuller bin is cut into finer ones first.
 _MIN_COPIED = 1 << 12

@@ -11,11 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._confident_counts import ClassSums, rates_from_counts
-from rankprune.core._exact_sums import bits_of, in_units, value_of
-from rankprune.core._groups import group_scores
-from rankprune.core._histogram import FINE, ScoreHistogram
-from rankprune.core._informative import auc_bounds, needed_auc
+from rankprune.core._auc import auc_bounds, needed_auc
 from rankprune.core._inputs import (
     BoolArray,
     FloatArray,
@@ -24,29 +20,27 @@ from rankprune.core._inputs import (
     refuse_improbable,
     validate_batch,
 )
-from rankprune.core._kernel import Kernel, kernel_for
-from rankprune.core._noise_rates import (
-    ConfidentCounts,
-    NoiseRates,
-    possible_noise_rates,
-    validate_noise_rates,
-)
+from rankprune.core._noise_rates import ConfidentCounts, NoiseRates, validate_noise_rates
 from rankprune.core._pruning import Cutoffs, cutoff_of, pruned_shares, rank_of, rows_to_prune
-from rankprune.core._registry import (
-    AUC_REASON,
+from rankprune.core._rate_algebra import possible_noise_rates
+from rankprune.core._words import AUC_REASON
+from rankprune.core.counting._exact_sums import in_units
+from rankprune.core.counting._histogram import ScoreHistogram
+from rankprune.core.counting._kernel import Kernel, kernel_for
+from rankprune.core.counting._open_auc import OpenAuc
+from rankprune.core.counting._selection import Ranked, RankSearch, settled
+from rankprune.core.estimators._confident_counts import ClassSums, rates_from_counts
+from rankprune.core.estimators._registry import (
     NoiseEstimator,
     estimate_unknown_rates,
     find_noise_estimator,
     threshold_reason,
     with_warning,
 )
-from rankprune.core._selection import Ranked, RankSearch, settled
 
 EXACT = "confident-counts"
 # Values that a state may hold besides its counts: 8 MiB.
 _MAX_COPIED = 1 << 20
-# Closer looks at whether scores say anything; what is open then counts half.
-_MAX_LOOKS = 8
 
 
 class ConfidentState:
@@ -109,7 +103,7 @@ class ConfidentState:
         # What a pass after the first looks for.
         self._counts: NDArray[np.int64] | None = None
         self._searches: dict[bool, RankSearch] = {}
-        self._doubt: _Doubt | None = None
+        self._doubt: OpenAuc | None = None
         self._found: dict[bool, Ranked] = {}
 
     @property
@@ -267,7 +261,7 @@ class ConfidentState:
         self._thresholds = self._sums.thresholds()
         self._counts = np.zeros(4, dtype=np.int64)
         if self._auc_is_open():
-            self._doubt = _Doubt.in_histogram(self._histogram, self._extremes)
+            self._doubt = OpenAuc.in_histogram(self._histogram, self._extremes, _MAX_COPIED)
         if self._prunes and self._reason(None) is None:
             for label, ranks in self._possible_ranks():
                 self._look_for(label, ranks)
@@ -314,7 +308,7 @@ class ConfidentState:
         # Where all scores are one, they tie, and no closer look would tell them apart.
         return self._extremes[0] < self._extremes[1] and least <= needed_auc(*self._sizes) < most
 
-    def _reason(self, doubt: _Doubt | None) -> str | None:
+    def _reason(self, doubt: OpenAuc | None) -> str | None:
         """Return why the AUC says that the scores fail, as far as it is known."""
         least, most = auc_bounds(*self._histogram.counts) if doubt is None else doubt.bounds()
         # Ties count half. Until a doubt is looked into, scores have the benefit of it.
@@ -382,93 +376,3 @@ def _share_limits(wrong: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[f
         wrong_least / max(1, wrong_least + right_most),
         wrong_most / max(1, wrong_most + right_least),
     )
-
-
-class _Doubt:
-    """A closer look at bins that hold both labels, where they decide whether scores say anything.
-
-    Up to a million rows are looked at one by one, more in bins of a finer histogram; the bin of
-    those that leaves most open is looked at next, until it is clear or too little to matter.
-    """
-
-    def __init__(
-        self,
-        below: NDArray[np.int64],
-        above: NDArray[np.int64],
-        bounds: tuple[int, int],
-        n_inside: int,
-        n_looks: int = 1,
-    ) -> None:
-        self._below, self._above, self._bounds = below, above, bounds
-        self._n_inside, self._n_looks = n_inside, n_looks
-        self._copied: dict[bool, list[NDArray[np.float64]]] = {True: [], False: []}
-        low, high = bounds
-        self._finer = None if n_inside <= _MAX_COPIED else ScoreHistogram(low, high - 1, FINE)
-
-    @classmethod
-    def in_histogram(cls, histogram: ScoreHistogram, extremes: tuple[float, float]) -> _Doubt:
-        """Return the look at all bins that hold both labels, and what lies between them."""
-        mixed = np.flatnonzero(histogram.counts.all(axis=0))
-        bounds = (bits_of(extremes[0]), bits_of(extremes[1]) + 1)
-        first, last = int(mixed[0]), int(mixed[-1])
-        low = max(histogram.bin_range(first)[0], bounds[0])
-        high = min(histogram.bin_range(last)[1], bounds[1])
-        counts = histogram.counts
-        n_inside = int(counts[:, first : last + 1].sum())
-        return cls(counts[:, :first], counts[:, last + 1 :], (low, high), n_inside)
-
-    def empty(self) -> _Doubt:
-        return _Doubt(self._below, self._above, self._bounds, self._n_inside, self._n_looks)
-
-    def forget(self) -> None:
-        self._below = self._above = self._below[:, :0]
-
-    def add_block(self, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> None:
-        low, high = (value_of(bits) for bits in self._bounds)
-        for label in (True, False):
-            found = kernel.values_between(is_positive, values, label, low, high)
-            if self._finer is None:
-                self._copied[label].append(found)
-            else:
-                self._finer.add_block(kernel, np.full(len(found), label), found)
-
-    def merge(self, other: _Doubt) -> _Doubt:
-        merged = self.empty()
-        for label, copied in merged._copied.items():
-            copied += [*self._copied[label], *other._copied[label]]
-        if self._finer is not None and other._finer is not None:
-            merged._finer = self._finer.merge(other._finer)
-        return merged
-
-    def bounds(self) -> tuple[float, float]:
-        """Return the AUC if what still ties counted against it, and for it."""
-        return auc_bounds(*self._counts())
-
-    def closer(self, needed: float) -> _Doubt | None:
-        """Return the look at the bin that leaves most open, None where it would change nothing."""
-        least, most = self.bounds()
-        finer = self._finer
-        if finer is None or not least <= needed < most or self._n_looks == _MAX_LOOKS:
-            return None
-        worst = int(np.argmax(finer.counts[0] * finer.counts[1].astype(np.float64)))
-        low, high = finer.bin_range(worst)
-        low, high = max(low, self._bounds[0]), min(high, self._bounds[1])
-        if high - low <= 1:
-            return None
-        counts, place = self._counts(), self._below.shape[1] + worst
-        n_inside = int(finer.counts[:, worst].sum())
-        return _Doubt(
-            counts[:, :place], counts[:, place + 1 :], (low, high), n_inside, self._n_looks + 1
-        )
-
-    def _counts(self) -> NDArray[np.int64]:
-        """Return the rows of each label in the order of their scores, as far as it is known."""
-        if self._finer is not None:
-            inside = self._finer.counts
-        else:
-            values = {label: np.concatenate(found) for label, found in self._copied.items()}
-            is_positive = np.repeat([True, False], [len(values[True]), len(values[False])])
-            scores = np.concatenate([values[True], values[False]])
-            groups = group_scores(is_positive, scores, np.ones(len(scores)))
-            inside = np.stack([groups.negatives, groups.positives]).astype(np.int64)
-        return np.concatenate([self._below, inside, self._above], axis=1)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._exact_sums import exact_products, exact_sums, in_units, rounded_ratio
 from rankprune.core._inputs import BoolArray, FloatArray, blocks, float_block
-from rankprune.core._kernel import Kernel, kernel_for
-from rankprune.core._noise_rates import ConfidentCounts, NoiseRates, possible_noise_rates
+from rankprune.core._noise_rates import ConfidentCounts, NoiseRates
+from rankprune.core._rate_algebra import possible_noise_rates
+from rankprune.core.counting._exact_sums import exact_products, exact_sums, in_units, rounded_ratio
+from rankprune.core.counting._kernel import Kernel, kernel_for
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from rankprune.core._groups import ScoreGroups, group_scores
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core._noise_rates import NoiseRates, rates_of_rows
 from rankprune.core._shares import row_weights
-from rankprune.core._tight import Evidence, smallest_shares
+from rankprune.core.counting._score_groups import ScoreGroups, group_scores
+from rankprune.core.estimators._tight import Evidence, smallest_shares
 
 # Bounds are a check on the curve here, so they may be looser and need more support.
 _LOOSE = Evidence(support=0.2, level=0.2)

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankprune.core._confident_counts import confident_counts
-from rankprune.core._curve import curve
-from rankprune.core._elkan_noto import elkan_noto, elkan_noto_e2, elkan_noto_e3
-from rankprune.core._informative import is_informative
+from rankprune.core._auc import is_informative
 from rankprune.core._inputs import Inputs, count_true, validate_inputs
-from rankprune.core._min_probability import min_probability
 from rankprune.core._noise_rates import NoiseRates
-from rankprune.core._scott import scott, scott_2015
-from rankprune.core._tight import tight
+from rankprune.core._words import AUC_REASON, not_told_apart, thresholds_reason
+from rankprune.core.estimators._confident_counts import confident_counts
+from rankprune.core.estimators._curve import curve
+from rankprune.core.estimators._elkan_noto import elkan_noto, elkan_noto_e2, elkan_noto_e3
+from rankprune.core.estimators._min_probability import min_probability
+from rankprune.core.estimators._scott import scott, scott_2015
+from rankprune.core.estimators._tight import tight
 from rankprune.exceptions import (
     NoiseRatesClippedWarning,
     UninformativeProbabilitiesWarning,
@@ -28,7 +29,6 @@ NoiseEstimator = Callable[..., NoiseRates]
 
 # Rounding may separate two ways to compute the share of positive labels, no more.
 _SAME_PREVALENCE = 1e-6
-AUC_REASON = "the lower 95 % bound of their AUC is not above 1/2"
 
 NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
     "confident-counts": confident_counts,
@@ -190,9 +190,9 @@ def warn_if_uninformative(inputs: Inputs, rates: NoiseRates) -> bool:
 
 def _warn_uninformative(reason: str) -> None:
     warn_caller(
-        f"The probabilities do not tell the labels apart: {reason}. Rates estimated from them are "
-        "not reliable and prune nothing; known rates would prune almost at random. Use a stronger "
-        "classifier or more rows, or check which class is positive.",
+        f"{not_told_apart(reason)} Rates estimated from them are not reliable and prune nothing; "
+        "known rates would prune almost at random. Use a stronger classifier or more rows, or "
+        "check which class is positive.",
         UninformativeProbabilitiesWarning,
     )
 
@@ -215,7 +215,4 @@ def threshold_reason(rates: NoiseRates) -> str | None:
         or rates.positive_threshold > rates.negative_threshold
     ):
         return None
-    return (
-        "positive labels score no higher on average than negative ones "
-        f"({rates.positive_threshold:.3g} against {rates.negative_threshold:.3g})"
-    )
+    return thresholds_reason(rates.positive_threshold, rates.negative_threshold)

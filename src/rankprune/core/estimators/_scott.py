@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._groups import group_scores
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core._noise_rates import NoiseRates, rates_of_rows
 from rankprune.core._shares import row_weights, upper_bound
+from rankprune.core.counting._score_groups import group_scores
 
 # Two kappas of 1 say that the labels carry no information; then the algebra divides 0 by 0.
 _MAX_KAPPA = 1 - 1e-9

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._groups import ScoreGroups, group_scores
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core._noise_rates import NoiseRates, rates_of_rows
 from rankprune.core._shares import row_weights, upper_bound
+from rankprune.core.counting._score_groups import ScoreGroups, group_scores
 
 # Rows that must lie beyond a threshold, however small the class.
 _MIN_ROWS = 50

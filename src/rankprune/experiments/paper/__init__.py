@@ -1,4 +1,4 @@
-"""The paper's evaluation: every figure and table, resumable, beside the published ones."""
+"""The paper's figures and tables, measured again and shown beside the published ones."""
 
 from rankprune.experiments.paper._pages import render
 from rankprune.experiments.paper._run import Choice, run_experiment

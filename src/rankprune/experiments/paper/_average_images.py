@@ -1,4 +1,4 @@
-"""Figure B1: the average image of what Rank Pruning keeps and of what it prunes, by digit."""
+"""Figure B1: the average images of the rows that Rank Pruning keeps and prunes, by digit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rankprune._files import write_whole
 from rankprune.core import prune_labels
 from rankprune.experiments.paper._logistic_tables import LogisticRun
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images
 from rankprune.experiments.paper._recipes import papers_rates
 from rankprune.experiments.paper._records import Key, Record, Unit
+from rankprune.storage._atomic import write_whole
 
 IMAGE = "1"
 CELL: Cell = (0.5, 0.5)
@@ -22,12 +22,12 @@ GROUPS = ("labeled 1, kept", "labeled 1, pruned", "labeled not 1, kept", "labele
 
 
 def pixels_file(folder: Path, dataset: str, seed: int) -> Path:
-    """Return where the average images are kept."""
+    """Return the path of the average images."""
     return folder / f"figb_{dataset}_seed{seed}_images.csv"
 
 
 def average_units(dataset: str, folder: Path, seed: int) -> list[Unit]:
-    """Return the only unit; it writes the average images, too."""
+    """Return the only unit, which also writes the average images."""
     keys = [_key(dataset, image, group, seed) for image in _images(dataset) for group in GROUPS]
     return [Unit(f"{dataset}, average images", keys, partial(_measure, dataset, folder, seed))]
 
@@ -42,9 +42,9 @@ def _key(dataset: str, image: str, group: str, seed: int) -> Key:
 
 def _measure(dataset: str, folder: Path, seed: int) -> list[Record]:
     run = LogisticRun(dataset, IMAGE, DATA_SETS[dataset].logreg_cells, seed)
-    place = run.cells.index(CELL)
-    labels = run.noisy.column(place)
-    scores = run.kept_out_of_fold()[:, place].astype(np.float64)
+    index = run.cells.index(CELL)
+    labels = run.noisy.column(index)
+    scores = run.kept_out_of_fold()[:, index].astype(np.float64)
     rates = papers_rates(labels, scores)
     pruned = prune_labels(labels, scores, rates).mask
     train = load_images(dataset, "train")

@@ -1,4 +1,4 @@
-"""All figures that were measured, beside those that the paper prints."""
+"""All measured figures, and the paper's beside them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rankprune.experiments.paper._records import Key, Record, Results
 NOT_RUN = "not run"
 AVERAGE = "avg"
 DATA_NAMES = {"mnist": "MNIST", "cifar": "CIFAR-10", "digits": "scikit-learn's digits"}
-# The paper's methods in the order of its tables, and those that we add.
+# The paper's methods in the order of its tables, and the methods we add.
 PUBLISHED = [TRUE, *(name for name, recipe in RECIPES.items() if recipe.is_published)]
 ADDED = [name for name, recipe in RECIPES.items() if not recipe.is_published]
 
 
 @dataclass(frozen=True)
 class Book:
-    """Figures of one seed, by what they are of."""
+    """All figures of one seed, by key."""
 
     records: dict[Key, Record]
     seed: int = 0
@@ -38,18 +38,18 @@ class Book:
         return cls({key: record for key, record in records.items() if key.seed == seed}, seed)
 
     def has(self, dataset: str, classifier: str = "logreg") -> bool:
-        """Return whether anything of a data set was measured."""
+        """Return whether any figure of a data set and classifier was measured."""
         return any(key[:2] == (dataset, classifier) for key in self.records)
 
     def networks(self, dataset: str) -> list[str]:
-        """Return the network and what else was run of it: "cnn-50" was given 50 epochs."""
+        """Return the network and its variants that were run; "cnn-50" is trained for 50 epochs."""
         found = {key.classifier for key in self.records if key.dataset == dataset}
         return ["cnn", *sorted(name for name in found if name.startswith("cnn-"))]
 
     def figure(
         self, dataset: str, classifier: str, metric: str, image: str, cell: Cell, method: str
     ) -> float | None:
-        """Return a figure, or the mean of all images; None where any of them is missing."""
+        """Return a figure, or the mean of all images; None if any of them is missing."""
         if image == AVERAGE:
             every = [
                 self.figure(dataset, classifier, metric, one, cell, method)
@@ -63,12 +63,12 @@ class Book:
     def beside(
         self, dataset: str, classifier: str, metric: str, image: str, cell: Cell, method: str
     ) -> tuple[float | None, float | None]:
-        """Return our figure and the paper's."""
+        """Return our figure and the paper's, None if missing."""
         key = (dataset, classifier, metric, image, cell, method)
         return self.figure(*key), paper_figure(*key)
 
     def n_images(self, dataset: str, classifier: str, cell: Cell, method: str) -> int:
-        """Return of how many images a method was measured."""
+        """Return the number of images for which a method was measured."""
         return sum(
             self.figure(dataset, classifier, "f1", image, cell, method) is not None
             for image in DATA_SETS[dataset].images
@@ -76,18 +76,18 @@ class Book:
 
 
 def method_name(method: str) -> str:
-    """Return a method's name for readers."""
+    """Return the name of a method as shown in the tables."""
     named = {TRUE: "Right labels", "rp_given_shares": "Rank Pruning, true π given"}
     return named[method] if method in named else RECIPES[method].title
 
 
 def cell_name(cell: Cell) -> str:
-    """Return a noise cell as the tables head it."""
+    """Return the heading of a noise cell in the tables."""
     return f"{cell[0]:g} / {cell[1]:g}"
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
-    """Return the mean, or None where any is missing."""
+    """Return the mean, or None if any value is missing."""
     there = [value for value in values if value is not None]
     return float(np.mean(there)) if there and len(there) == len(values) else None
 
@@ -95,21 +95,21 @@ def mean_of(values: Sequence[float | None]) -> float | None:
 def paper_figure(
     dataset: str, classifier: str, metric: str, image: str, cell: Cell, method: str
 ) -> float | None:
-    """Return what the paper prints, or None where it prints nothing.
+    """Return the paper's figure, or None if it prints none.
 
-    Where it prints the single images, its average is among them.
+    Where the paper prints single images, it prints their average too.
     """
     kind = classifier.split("-")[0]
     return published().get((dataset, kind, metric, image, *cell, method))
 
 
 def side_by_side(ours: float | None, paper: float | None, digits: int = 3) -> str:
-    """Return a figure with the paper's and the difference behind it."""
+    """Return a figure, followed by the paper's figure and the difference."""
     if ours is None:
         return NOT_RUN if paper is None else f"{NOT_RUN} ({_short(paper, digits)})"
     if paper is None:
         return _short(ours, digits)
-    # The difference of what is shown, so that the reader can check it.
+    # The difference of the rounded figures, so that readers can check it.
     difference = round(ours, digits) - round(paper, digits)
     sign = "-" if difference < -(10**-digits) / 2 else "+"
     beside = f"{_short(paper, digits)}, {sign}{_short(abs(difference), digits)}"

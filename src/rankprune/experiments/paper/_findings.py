@@ -1,4 +1,4 @@
-"""The first page of the reproduction: the headline, what was run, and what was found."""
+"""The first page of the reproduction: the headline, what was run, and the findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankprune.comparison._race import trusted_figures
+from rankprune.comparison._measure import trusted_figures
 from rankprune.experiments._mnist import FOUR_CELLS
 from rankprune.experiments._table import Table
 from rankprune.experiments.paper import _settings, _synthetic, _timing
@@ -27,7 +27,7 @@ from rankprune.experiments.paper._recipes import TRUE
 
 _HEADLINE: Cell = (0.5, 0.5)
 _CLASSIFIERS = {"logreg": "logistic regression", "cnn": "convolutional network"}
-# What the paper says of the mean |g(x) - g*(x)|.
+# The mean |g(x) - g*(x)| by the paper.
 _PAPER_DELTA_G = {
     ("mnist", "logreg"): ".01 to .08",
     ("mnist", "cnn"): ".01 to .03",
@@ -38,10 +38,10 @@ _INTRODUCTION = """\
 # The paper, reproduced
 
 Every figure and table of *Learning with Confident Examples: Rank Pruning for Robust Classification
-with Noisy Labels*, measured again and set beside what it prints. All pages here are drawn from the
-files in `results/` by `rankprune paper render`; `rankprune paper all` measures what is missing, and
-`rankprune paper verify table3 --images 1` measures some of it from scratch and compares. What was
-not measured says "not run".
+with Noisy Labels*, measured again and shown beside the published figures. `rankprune paper render`
+draws all these pages from the files in `results/`, `rankprune paper all` measures missing figures,
+and `rankprune paper verify table3 --images 1` measures some of them from scratch and compares.
+Figures that were not measured are shown as "not run".
 
 - [Tables 3, C1, C2](table3.md): logistic regression, all cells
 - [Tables C5 to C7](tablec5.md): logistic regression on CIFAR-10, by class
@@ -51,7 +51,7 @@ not measured says "not run".
 
 
 def findings_page(book: Book, data_sets: list[str]) -> str:
-    """Return the page."""
+    """Return the first page as Markdown."""
     first, last = data_sets[0], data_sets[-1]
     return "\n".join(
         [
@@ -71,7 +71,7 @@ def findings_page(book: Book, data_sets: list[str]) -> str:
 
 
 def _settings_of(data_sets: Sequence[str]) -> list[tuple[str, str, tuple[Cell, ...]]]:
-    """Return every data set with every classifier and the cells that they are run at."""
+    """Return every data set with each classifier and the cells it is run at."""
     return [
         (dataset, classifier, DATA_SETS[dataset].cells_of(classifier))
         for dataset in data_sets
@@ -103,9 +103,10 @@ def _headline(book: Book, dataset: str) -> str:
     )
     return (
         "## The headline\n\n"
-        "Half of the positives are labeled negative and half of the positive labels are wrong; a "
-        "network that is told neither finds a “1” with an error of 0.25 %, and any digit with "
-        f"0.46 %, says the paper. **Ours: {one} and {every}.**\n\n{table}"
+        "Half of the positives are labeled negative, and half of the positive labels are wrong. "
+        "According to the paper, a network that is given neither rate recognises a “1” with an "
+        "error of 0.25 %, and any digit with 0.46 %. "
+        f"**Ours: {one} and {every}.**\n\n{table}"
     )
 
 
@@ -153,7 +154,7 @@ def _summary(book: Book, data_sets: Sequence[str]) -> str:
 
 
 def _wins(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> str:
-    """Return where Rank Pruning beats what it was compared with, in the paper and here."""
+    """Return where Rank Pruning beats the other methods, in the paper and here."""
     counts = []
     for look in (book.figure, paper_figure):
         won = compared = 0
@@ -199,8 +200,8 @@ def _liu16(book: Book, data_sets: Sequence[str]) -> str:
             )
     table = Table(
         "Liu16 by either formula, F1",
-        "Logistic regression unless it says network; rows are π₁ / ρ₁; means of all images. All "
-        "are told the true rates.",
+        "Logistic regression unless marked as network; rows are π₁ / ρ₁; means of all images. All "
+        "methods are given the true rates.",
         (
             "",
             "formula of Liu and Tao",
@@ -213,13 +214,13 @@ def _liu16(book: Book, data_sets: Sequence[str]) -> str:
     )
     return (
         "## Liu16 is one formula away from useful\n\n"
-        "A row labeled s weighs β = P(y = s | x) / P(s | x) by Liu and Tao. The authors' published "
-        "code computes (P(s=1 | x) - r) / P(s=1 | x), r being the other class's noise rate, for "
-        "rows of either label. For a row labeled negative that is below 0 wherever P(s=1 | x) < "
-        "ρ₁: nearly all negatives vanish, and the model calls every row positive, which has an F1 "
-        "of .18 where one row in ten is positive. "
-        "With ρ₁ = 0 the two formulas differ little; the 0 that is printed there for logistic "
-        f"regression, and on CIFAR-10, this does not explain.\n\n{table}"
+        "By Liu and Tao, a row labeled s has the weight β = P(y = s | x) / P(s | x). The authors' "
+        "published code computes (P(s=1 | x) - r) / P(s=1 | x) for rows of both labels, where r is "
+        "the noise rate of the other class. For a row labeled negative this is below 0 wherever "
+        "P(s=1 | x) < ρ₁. Nearly all negatives vanish, and the model calls every row positive, "
+        "which gives an F1 of .18 if one row in ten is positive. "
+        "With ρ₁ = 0 the two formulas differ little, so this does not explain the 0 printed there "
+        f"for logistic regression and on CIFAR-10.\n\n{table}"
     )
 
 
@@ -229,11 +230,11 @@ def _constant() -> str:
     *_, precision, area = trusted_figures(truth, np.zeros(1000, bool), constant)
     return (
         "## An AUC-PR of .55 is that of a constant\n\n"
-        "Where one class in ten is positive and every row has the same score, the curve has two "
-        f"points, and the area of the straight line between them is {area:.2f}: what the paper "
-        "prints for Liu16. No threshold reaches that line. Average precision, which does not "
-        f"interpolate, is {precision:.2f}, the share of positives; it stands beside the area in "
-        "[Table 3](table3.md).\n"
+        "If one row in ten is positive and every row has the same score, the curve has two points, "
+        f"and the area under the straight line between them is {area:.2f}, which the paper prints "
+        "for Liu16. No threshold reaches that line. Average precision, which does not interpolate, "
+        f"is {precision:.2f}, the share of positives; [Table 3](table3.md) shows it beside the "
+        "area.\n"
     )
 
 
@@ -246,17 +247,17 @@ def _cost(book: Book, dataset: str) -> str:
     )
     start = (
         "## What the algorithm costs\n\n"
-        "The paper counts at most 2 T for the noise estimate, T being the time of one fit: three "
-        "fits to two thirds of the rows. "
+        "The paper allows at most 2 T for the noise estimate, where T is the time of one fit: it "
+        "takes three fits to two thirds of the rows. "
     )
     if estimate is None or whole is None or setting is None:
         return f"{start}Our measurement: {NOT_RUN}.\n"
-    more = "more than that: scoring comes to it" if estimate > 2 else "no more than that"
+    more = "which includes scoring" if estimate > 2 else "within that limit"
     return (
         f"{start}We measured {estimate:.2f} T, {more}, and {whole:.2f} T for the whole algorithm "
         f"({DATA_NAMES[dataset]}, “{_timing.IMAGE}” or not, scikit-learn's logistic regression, "
-        "one thread). All ten digits and all methods of one setting of Table 3 take "
-        f"{setting:.3f} times as long as the fits among them (`rankprune paper speed`).\n"
+        "one thread). One setting of Table 3, with all ten digits and all methods, takes "
+        f"{setting:.3f} times as long as the fits in it (`rankprune paper speed`).\n"
     )
 
 
@@ -271,14 +272,14 @@ def _added_noise(book: Book) -> str:
     best = max((value for value in others if value is not None), default=None)
     return (
         "## Rows from a third distribution\n\n"
-        "Where half of all rows come from elsewhere and carry the labels of a fair coin, the paper "
+        "If half of all rows come from a third distribution and have random labels, the paper "
         "reports an F1 above .85 for Rank Pruning and below .5 for all others. With estimated "
-        f"rates we measured {shown['rp_estimated']} ({shown['rp_curve']} by our default); the best "
-        f"of Nat13, Elk08 and Liu16 has {side_by_side(best, None)}. What “given” means decides the "
-        f"rest: told the true ρ₁ and ρ₀, of which π₁ and π₀ follow by the labels that are seen, "
-        f"Rank Pruning has {shown['rp_given']}, since the rows from elsewhere hide how many "
-        f"positive labels are wrong; told π₁ and π₀ themselves, {shown['rp_given_shares']}. "
-        "[Figure 4](figures.md) has all methods.\n"
+        f"rates we measured {shown['rp_estimated']} ({shown['rp_curve']} with our default); the "
+        f"best of Nat13, Elk08 and Liu16 reaches {side_by_side(best, None)}. With given rates it "
+        "depends on what is given. Given the true ρ₁ and ρ₀, from which π₁ and π₀ are derived by "
+        f"the observed labels, Rank Pruning reaches {shown['rp_given']}, because the added rows "
+        "hide how many positive labels are wrong; given π₁ and π₀ themselves, it reaches "
+        f"{shown['rp_given_shares']}. [Figure 4](figures.md) shows all methods.\n"
     )
 
 
@@ -328,15 +329,15 @@ def _threshold(book: Book, dataset: str) -> str:
         ),
         rows,
     )
-    said = ""
+    measured = ""
     if gaps:
         before, after = np.mean(gaps, axis=0)
-        said = f" On average it is {before:+.3f} at .5 and {after:+.3f} at .3."
+        measured = f" On average it is {before:+.3f} at .5 and {after:+.3f} at .3."
     return (
-        "## Above right labels, by a threshold\n\n"
-        "On CIFAR-10 a linear model that is fitted to right labels seldom says “yes”, and Rank "
-        "Pruning has the higher F1. The paper says that the gap goes away where a probability of "
-        f".3 suffices.{said}\n\n{table}"
+        "## Better than true labels, because of the threshold\n\n"
+        "On CIFAR-10 a linear model fitted to the true labels rarely predicts the positive class, "
+        "and Rank Pruning has a higher F1. According to the paper, the gap disappears with a "
+        f"threshold of .3.{measured}\n\n{table}"
     )
 
 
@@ -365,9 +366,10 @@ def _solver(book: Book, dataset: str) -> str:
         rows,
     )
     return (
-        "## What the solver of the time changes\n\n"
-        "The paper used scikit-learn's defaults of 2017: liblinear, which penalises the intercept, "
-        "too, and gives up after 100 rounds. The authors' code passes pixels from 0 to 255, for "
-        "which the same C = 1 is a penalty 255² times weaker than for pixels in [0, 1]. Here rows "
-        f"are scored and fitted by each. CIFAR-10 was not tried: it would take days.\n\n{table}"
+        "## The effect of the original solver\n\n"
+        "The paper used scikit-learn's defaults of 2017: liblinear, which also penalises the "
+        "intercept and stops after 100 iterations. The authors' code passes pixels from 0 to 255, "
+        "for which C = 1 is a penalty 255² times weaker than for pixels in [0, 1]. Here rows are "
+        "scored and fitted with each variant. CIFAR-10 was not measured, because it would take "
+        f"days.\n\n{table}"
     )

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from rankprune._files import write_whole
 from rankprune.classifier import RankPruningClassifier
 from rankprune.core import flip_labels, make_gaussians
 from rankprune.experiments.paper._records import Key, Record, Unit
+from rankprune.storage._atomic import write_whole
 
-# The paper gives the noise and the accuracies, not the data: classes as far apart as these have
-# its accuracy.
+# The paper gives the noise and the accuracies but not the data; this separability gives the same
+# accuracy.
 N_ROWS = 600
 SEPARABILITY, PREVALENCE = 2.15, 0.5
 RHO1, RHO0 = 0.4, 0.1
@@ -29,12 +29,12 @@ _RATES = ("rho1_hat", "rho0_hat", "positive_threshold", "negative_threshold")
 
 
 def points_file(folder: Path, seed: int) -> Path:
-    """Return where the points are kept that the figure shows."""
+    """Return the path of the points shown in the figure."""
     return folder / f"fig1_seed{seed}_points.csv"
 
 
 def illustration_units(folder: Path, seed: int) -> list[Unit]:
-    """Return the only unit; it writes the points, too."""
+    """Return the only unit, which also writes the points."""
     return [Unit("the illustration", list(_keys(seed)), partial(_measure, folder, seed))]
 
 

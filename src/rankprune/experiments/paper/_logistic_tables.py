@@ -1,4 +1,4 @@
-"""Tables 3 and C1, C2, C5 to C7: logistic regression, every method at every cell, side by side."""
+"""Tables 3, C1, C2 and C5 to C7: logistic regression, every method at every cell."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rankprune.experiments.paper._one_vs_rest import (
     DATA_SETS,
     Cell,
     NoisyClass,
-    kept_name,
+    cache_name,
     load_images,
     noisy_class,
 )
@@ -44,7 +44,7 @@ from rankprune.experiments.paper._recipes import (
 )
 from rankprune.experiments.paper._records import Key, Record, Unit
 
-# Fitted until nothing changes any more, so that it does not matter what is fitted beside it.
+# Small enough that a fit does not depend on the models fitted together with it.
 TOLERANCE = 1e-6
 
 Labels = NDArray[np.bool_]
@@ -53,16 +53,16 @@ Result = TypeVar("Result")
 
 @dataclass
 class Stopwatch:
-    """Seconds spent in the fits, to tell them from all that is done around them."""
+    """Seconds spent in fits, as opposed to the work around them."""
 
     seconds: float = field(default=0.0)
 
     def fit(self, *args: Any, **kwargs: Any) -> LogisticModels:
-        """Fit, and count the time."""
+        """Return fitted models, and count the time."""
         return self.time(lambda: fit_logistic_models(*args, tol=TOLERANCE, **kwargs))
 
     def time(self, work: Callable[[], Result]) -> Result:
-        """Do any work, and count its time."""
+        """Return the result of any work, and count its time."""
         start = time.perf_counter()
         result = work()
         self.seconds += time.perf_counter() - start
@@ -71,13 +71,13 @@ class Stopwatch:
 
 @cache
 def round_rows(dataset: str) -> RoundRows:
-    """Return the training pixels ready for any number of fits."""
+    """Return the training pixels, prepared for any number of fits."""
     return RoundRows.of(load_images(dataset, "train").pixels)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows to fit, ready for that, and rows to score."""
+    """Rows to fit, already prepared, and rows to score."""
 
     rows: RoundRows
     fitted: NDArray[np.intp]
@@ -86,7 +86,7 @@ class Fold:
 
 @cache
 def round_folds(dataset: str, seed: int) -> list[Fold]:
-    """Return the folds that every class, cell and round shares."""
+    """Return the folds shared by all classes, cells and rounds."""
     rows = round_rows(dataset)
     return [
         Fold(rows.take(fitted), fitted, held_out)
@@ -96,7 +96,7 @@ def round_folds(dataset: str, seed: int) -> list[Fold]:
 
 @dataclass
 class LogisticRun:
-    """One class of one data set at some cells; every step fits all of its columns at once."""
+    """One class of one data set at some cells; each step fits all cells at once."""
 
     dataset: str
     image: str
@@ -106,14 +106,14 @@ class LogisticRun:
 
     def __post_init__(self) -> None:
         self.noisy: NoisyClass = noisy_class(self.dataset, self.image, self.cells, self.seed)
-        self.name = kept_name(self.dataset, "logreg", self.image, seed=self.seed)
+        self.name = cache_name(self.dataset, "logreg", self.image, seed=self.seed)
 
     def kept_out_of_fold(self) -> Matrix:
         """Return the out-of-fold probabilities of all cells of the tables; cached."""
         return cached(f"{self.name}-folds", lambda: {"scores": self.out_of_fold()})["scores"]
 
     def out_of_fold(self, weights: Matrix | None = None) -> Matrix:
-        """Return probabilities of the given labels by models of other folds, a column a cell."""
+        """Return out-of-fold probabilities of the given labels, one column per cell."""
         train = load_images(self.dataset, "train")
         labels = self.noisy.labels
         scores = np.empty(labels.shape, np.float32)
@@ -127,10 +127,10 @@ class LogisticRun:
         return scores
 
     def test_scores(self, method: str, out_of_fold: Matrix) -> Matrix:
-        """Return probabilities on the test images by one method, a column a cell."""
+        """Return one method's probabilities on the test images, one column per cell."""
         labels, weights = self.noisy.labels, None
         if method == TRUE:
-            # Right labels are the same at every cell.
+            # True labels are the same at every cell.
             labels = self.noisy.is_class[:, None]
         elif method != "noisy":
             weights = self._weights(method, out_of_fold)
@@ -139,7 +139,7 @@ class LogisticRun:
         return np.broadcast_to(scores, (len(scores), len(self.cells)))
 
     def kept_test_scores(self, method: str) -> Matrix:
-        """Return the same for all cells of the tables; cached."""
+        """Return the test scores for all cells of the tables; cached."""
         return cached(
             f"{self.name}-{method}",
             lambda: {"scores": self.test_scores(method, self.kept_out_of_fold())},
@@ -147,17 +147,17 @@ class LogisticRun:
 
     def _weights(self, method: str, scores: Matrix) -> Matrix:
         recipe = RECIPES[method]
-        places = range(len(self.cells))
+        indices = range(len(self.cells))
         with warnings.catch_warnings():
-            # Methods are measured outside of what they assume, too.
+            # Methods are also measured where their assumptions do not hold.
             warnings.simplefilter("ignore")
             if recipe.rounds == 1:
-                rates = [self.noisy.true_rates(place) for place in places]
+                rates = [self.noisy.true_rates(index) for index in indices]
                 return self._each_cell(recipe.weigh, scores, rates)
-            # Later rounds rank by models of the rows that were kept, but prune by the first rates.
+            # Later rounds rank by models of the kept rows, but prune by the rates of the first.
             rates = [
-                estimate_noise_rates(self.noisy.column(place), _floats(scores, place))
-                for place in places
+                estimate_noise_rates(self.noisy.column(index), _floats(scores, index))
+                for index in indices
             ]
             weights = self._each_cell(pruned_weights, scores, rates)
             for _ in range(recipe.rounds - 1):
@@ -168,14 +168,14 @@ class LogisticRun:
         self, weigh: Callable[..., Any], scores: Matrix, rates: list[NoiseRates]
     ) -> Matrix:
         columns = [
-            weigh(self.noisy.column(place), _floats(scores, place), rates[place])
-            for place in range(len(self.cells))
+            weigh(self.noisy.column(index), _floats(scores, index), rates[index])
+            for index in range(len(self.cells))
         ]
         return np.column_stack(columns).astype(np.float32)
 
 
-def _floats(scores: Matrix, place: int) -> NDArray[np.float64]:
-    return scores[:, place].astype(np.float64)
+def _floats(scores: Matrix, index: int) -> NDArray[np.float64]:
+    return scores[:, index].astype(np.float64)
 
 
 def logistic_units(
@@ -208,19 +208,19 @@ def _measure(
 ) -> list[Record]:
     """Return the figures of one image.
 
-    All cells of the data set are scored and fitted together whatever was asked for, which costs
-    little more and makes the figures the same in every selection.
+    All cells of the data set are scored and fitted together, whatever the selection. This costs
+    little more and makes the figures independent of the selection.
     """
     run = LogisticRun(dataset, image, DATA_SETS[dataset].logreg_cells, seed)
     truth = load_images(dataset, "test").digits == DATA_SETS[dataset].images.index(image)
     found = []
     for method in methods:
         divides = method != TRUE and RECIPES[method].divides
-        # Dividing by a constant needs no other model than that of the labels as they are.
+        # Division by a constant needs no model besides the one of the noisy labels.
         scores = run.kept_test_scores("noisy" if divides else method)
         for cell in cells:
-            place = run.cells.index(cell)
-            figures = _figures(run, place, method, truth, scores[:, place])
+            index = run.cells.index(cell)
+            figures = _figures(run, index, method, truth, scores[:, index])
             found += [
                 record(
                     Key(dataset, "logreg", metric, image, *cell, method, seed),
@@ -233,13 +233,13 @@ def _measure(
 
 
 def _figures(
-    run: LogisticRun, place: int, method: str, truth: Labels, scores: Matrix
+    run: LogisticRun, index: int, method: str, truth: Labels, scores: Matrix
 ) -> dict[str, float]:
-    rates = run.noisy.true_rates(place)
+    rates = run.noisy.true_rates(index)
     final = scores if method == TRUE else RECIPES[method].finish(scores, rates)
     figures = test_figures(truth, final)
     if method == "rp_estimated":
-        given = _floats(run.kept_out_of_fold(), place)
-        estimated = papers_rates(run.noisy.column(place), given)
+        given = _floats(run.kept_out_of_fold(), index)
+        estimated = papers_rates(run.noisy.column(index), given)
         figures |= score_figures(run.noisy.is_class, given, rates, estimated)
     return figures

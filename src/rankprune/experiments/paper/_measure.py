@@ -1,4 +1,4 @@
-"""From scores on the test images to the figures of the tables."""
+"""The figures of the tables, computed from scores on the test images."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
-from rankprune.comparison._race import trusted_figures
+from rankprune.comparison._measure import trusted_figures
 from rankprune.core import NoiseRates
 from rankprune.experiments._published import table_names
 from rankprune.experiments.paper._records import Key, Record
 
-# The paper's three; average precision beside its interpolated area; F1 at the threshold that it
-# says would close the gap on CIFAR-10.
+# The paper's three metrics; average precision beside its interpolated area; and F1 at the
+# threshold that the paper says would close the gap on CIFAR-10.
 METRICS = ("f1", "error", "auc_pr", "average_precision", "f1_at_0.3")
-# How far out-of-fold probabilities are from perfect ones, and the rates estimated from them.
+# The distance of out-of-fold probabilities from perfect ones, and the rates estimated from them.
 SCORE_METRICS = ("mean_delta_g", "rho1_hat", "rho0_hat")
 
 
 def record(key: Key, value: float, n_train: int) -> Record:
-    """Return a figure with the name of the paper's table that it belongs to."""
+    """Return a figure with the name of its table in the paper."""
     return Record(key, value, n_train, table_names().get(key[:3], ""))
 
 
@@ -36,7 +36,7 @@ def test_figures(truth: NDArray[np.bool_], scores: NDArray[Any]) -> dict[str, fl
 def score_figures(
     is_class: NDArray[np.bool_], scores: NDArray[Any], true: NoiseRates, found: NoiseRates
 ) -> dict[str, float]:
-    """Return what out-of-fold probabilities are worth where every image is of one class."""
+    """Return how far out-of-fold probabilities are from perfect ones, and the estimated rates."""
     perfect = np.where(is_class, 1 - true.positive_noise_rate, true.negative_noise_rate)
     error = float(np.abs(scores - perfect).mean())
     rates = (found.positive_noise_rate, found.negative_noise_rate)

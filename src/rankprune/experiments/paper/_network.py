@@ -26,31 +26,31 @@ _MISSING = (
 
 
 class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Two classes of images by convolutions, pooling, batch normalisation and dropout.
+    """Convolutional network for two classes of images.
 
-    Each block is a convolution (5 x 5 at first, 3 x 3 then), a pooling of 2 x 2, batch
-    normalisation and a rectifier; behind them dropout, one layer of hidden units, dropout, and one
-    output. The weighted cross-entropy is minimised by AdamW with a one-cycle learning rate. A part
-    of the rows is held out; the weights of the epoch with the least weighted loss there are kept.
+    Each block is a convolution (5 x 5 in the first, 3 x 3 in the others), 2 x 2 pooling, batch
+    normalisation and a rectifier. Then follow dropout, one layer of hidden units, dropout and one
+    output. AdamW with a one-cycle learning rate minimises the weighted cross-entropy. Some rows are
+    held out, and the network of the epoch with the lowest weighted loss on them is kept.
 
     Parameters
     ----------
     shape : tuple of 3 ints, default=(1, 28, 28)
-        Planes, rows and columns of an image; a row of X holds one plane after the other.
+        Planes, rows and columns of an image; a row of X holds its planes in order.
     channels : tuple of ints, default=(16, 32)
         Channels of each block, at most three.
     hidden_units : int, default=64
     max_epochs : int, default=6
         The learning rate falls to 0 at the end of these.
     patience : int, default=10
-        Stop after so many epochs without a lower loss on the rows held out.
+        Stop after this many epochs without a lower loss on the held-out rows.
     validation_fraction : float, default=0.1
     batch_size : int, default=256
     learning_rate : float, default=0.004
-        The largest of the cycle.
+        The highest rate of the cycle.
     half_precision : bool, default=False
-        Learn with convolutions in bfloat16: faster on processors that have it, many times slower
-        on others. Scores are always computed in single precision.
+        Train with convolutions in bfloat16: faster on processors that support it, many times
+        slower on others. Scores are always computed in single precision.
     random_state : int, RandomState instance or None, default=None
     """
 
@@ -80,7 +80,7 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from images; a weight of 0 leaves a row out."""
+        """Fit the network; a weight of 0 leaves a row out."""
         torch = _torch()
         X, y = validate_data(self, X, y, dtype=np.float32)
         check_classification_targets(y)
@@ -98,7 +98,7 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             )
         random_state = check_random_state(self.random_state)
         images = self._images(X[used])
-        # Constant scales change the step, not the minimum: the mean weight is 1.
+        # Scaled to a mean of 1: a constant factor changes the steps but not the minimum.
         targets = np.column_stack([positive, weights[used] / weights[used].mean()])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(random_state.randint(2**31 - 1))
@@ -120,12 +120,11 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return np.column_stack([1 - likely, likely])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likelier class."""
-        likelier = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[likelier])
+        """Return the more likely class."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _images(self, rows: NDArray[np.float32]) -> Any:
-        """Return rows as images whose planes lie together by pixel, which convolutions prefer."""
+        """Return rows as images in channels-last order, which is faster for convolutions."""
         planes, height, width = self.shape
         by_pixel = rows.reshape(-1, planes, height, width).transpose(0, 2, 3, 1)
         return _torch().from_numpy(np.ascontiguousarray(by_pixel)).permute(0, 3, 1, 2)
@@ -176,7 +175,7 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread inside: how many there are changes the last digits of a sum."""
+    """Context with one PyTorch thread, since their number changes the last digits of a sum."""
     torch = _torch()
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -202,11 +201,11 @@ def _loss(scores: Any, targets: Any) -> Any:
 
 
 def _network(images: Any, channels: tuple[int, ...], hidden_units: int) -> Any:
-    """Return an untrained network whose first layer scales as these images need."""
+    """Return an untrained network whose first layer standardises these images."""
     from torch import nn
 
     planes, height, width = images.shape[1:]
-    # Without learned scales and with one pass over the images this only standardises the planes.
+    # Without learned scales and with fixed statistics, this only standardises the planes.
     scale = nn.BatchNorm2d(planes, affine=False, momentum=0.0)
     scale.running_mean, scale.running_var = images.mean((0, 2, 3)), images.var((0, 2, 3))
     layers: list[Any] = [scale]

@@ -1,4 +1,4 @@
-"""Tables 4, C3, C4, C8 and C9: networks, out of fold once, then one fit for each method."""
+"""Tables 4, C3, C4, C8 and C9: networks, scored out of fold once, then fitted per method."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from rankprune.experiments.paper._one_vs_rest import (
     DATA_SETS,
     Cell,
     NoisyClass,
-    kept_name,
+    cache_name,
     load_images,
     noisy_class,
 )
 from rankprune.experiments.paper._recipes import RECIPES, TRUE, papers_rates
 from rankprune.experiments.paper._records import Key, Record, Unit
 
-# Compact networks, and the epochs that suffice for them. Those of whole data sets were measured on
-# processors that have bfloat16.
+# Compact networks and the epochs they need. Figures of whole data sets were measured on
+# processors that support bfloat16.
 NETWORKS: dict[str, dict[str, Any]] = {
     "mnist": {
         "shape": (1, 28, 28),
@@ -52,7 +52,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class NetworkRun:
-    """One class of one data set at one cell; every network is kept once it is fitted."""
+    """One class of one data set at one cell; the scores of every network are cached."""
 
     dataset: str
     image: str
@@ -61,20 +61,20 @@ class NetworkRun:
     epochs: int | None = None
 
     def noisy(self) -> NoisyClass:
-        """Return the labels."""
+        """Return the true and the given labels."""
         return noisy_class(self.dataset, self.image, (self.cell,), self.seed)
 
     def out_of_fold(self) -> NDArray[np.float64]:
-        """Return probabilities of the given labels by networks of other folds."""
+        """Return out-of-fold probabilities of the given labels; cached."""
         kept = cached(self._name("folds", self.cell), lambda: {"scores": self._out_of_fold()})
         return kept["scores"].astype(np.float64)
 
     def test_scores(self, method: str) -> NDArray[np.float64]:
-        """Return the probabilities of being positive on the test images, by one method."""
+        """Return one method's probabilities on the test images; cached."""
         if method == TRUE:
             return self._fitted_scores(TRUE, (0.0, 0.0))
         recipe = RECIPES[method]
-        # Dividing by a constant needs no other network than the one of the labels as they are.
+        # Division by a constant needs no network besides the one of the noisy labels.
         scores = self._fitted_scores("noisy" if recipe.divides else method, self.cell)
         return recipe.finish(scores, self.noisy().true_rates(0))
 
@@ -86,7 +86,7 @@ class NetworkRun:
         pi1, rho1 = (round(100 * rate) for rate in cell)
         number = DATA_SETS[self.dataset].images.index(self.image)
         epochs = self.epochs or NETWORKS[self.dataset]["max_epochs"]
-        return kept_name(self.dataset, f"cnn{epochs}", number, pi1, rho1, what, seed=self.seed)
+        return cache_name(self.dataset, f"cnn{epochs}", number, pi1, rho1, what, seed=self.seed)
 
     def _network(self) -> ConvolutionalClassifier:
         settings = NETWORKS[self.dataset] | ({"max_epochs": self.epochs} if self.epochs else {})
@@ -108,7 +108,7 @@ class NetworkRun:
         weights = np.ones(len(labels))
         if method not in (TRUE, "noisy"):
             with warnings.catch_warnings():
-                # Methods are measured outside of what they assume, too.
+                # Methods are also measured where their assumptions do not hold.
                 warnings.simplefilter("ignore")
                 weights = RECIPES[method].weigh(labels, self.out_of_fold(), noisy.true_rates(0))
         used = np.flatnonzero(weights)
@@ -127,7 +127,7 @@ def network_units(
     seed: int,
     epochs: int | None = None,
 ) -> list[Unit]:
-    """Return one unit for each image and cell; its networks are kept one by one."""
+    """Return one unit for each image and cell; its networks are cached one by one."""
     usable = [method for method in methods if method == TRUE or RECIPES[method].rounds == 1]
     if epochs == NETWORKS[dataset]["max_epochs"]:
         epochs = None
@@ -143,7 +143,7 @@ def network_units(
 
 
 def _classifier(run: NetworkRun) -> str:
-    """Return the name of the classifier, with its epochs where they are not the usual ones."""
+    """Return the name of the classifier, including its epochs if they are not the default."""
     return f"cnn-{run.epochs}" if run.epochs else "cnn"
 
 

@@ -1,4 +1,4 @@
-"""One class of images against the rest, with labels flipped as the paper flips them."""
+"""One class of images against the rest, with labels flipped as in the paper."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from rankprune.experiments._mnist import CELLS, FOUR_CELLS, noisy_labels
 
 Cell = tuple[float, float]
 
-# Part of every name under which scores are kept: to be raised with any change to methods, fits or
-# networks that changes a figure.
+# Part of the name of every cached score. Increase it with any change to methods, fits or networks
+# that changes a figure.
 VERSION = 2
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of the tables: the names of its images, and its noise for either classifier."""
+    """A data set of the tables: the names of its images, and the noise cells per classifier."""
 
     images: tuple[str, ...]
     logreg_cells: tuple[Cell, ...]
     cnn_cells: tuple[Cell, ...] = FOUR_CELLS
 
     def cells_of(self, classifier: str) -> tuple[Cell, ...]:
-        """Return the noise cells that a classifier is run at."""
+        """Return the noise cells of a classifier."""
         return self.logreg_cells if classifier == "logreg" else self.cnn_cells
 
 
 _DIGITS = tuple(map(str, range(10)))
 
-# The last one ships with scikit-learn: 8 x 8 pixels, for tests and for the impatient.
+# The last one, of 8 x 8 pixels, ships with scikit-learn; it is for tests and quick runs.
 DATA_SETS = {
     "mnist": DataSet(_DIGITS, CELLS),
     "cifar": DataSet(CIFAR_CLASSES, FOUR_CELLS),
@@ -44,8 +44,8 @@ DATA_SETS = {
 }
 
 
-def kept_name(*parts: object, seed: int) -> str:
-    """Return the name under which scores are kept."""
+def cache_name(*parts: object, seed: int) -> str:
+    """Return the name under which scores are cached."""
     return "-".join(map(str, [*parts, f"seed{seed}", f"v{VERSION}"]))
 
 
@@ -69,18 +69,18 @@ def load_images(dataset: str, part: str) -> Images:
 
 @dataclass(frozen=True)
 class NoisyClass:
-    """One class against the rest at some noise cells: a column of given labels for each."""
+    """One class against the rest: the true labels, and one column of given labels per cell."""
 
     is_class: NDArray[np.bool_]
     labels: NDArray[np.bool_]
 
-    def column(self, place: int) -> NDArray[np.bool_]:
+    def column(self, index: int) -> NDArray[np.bool_]:
         """Return the given labels at one cell."""
-        return np.ascontiguousarray(self.labels[:, place])
+        return np.ascontiguousarray(self.labels[:, index])
 
-    def true_rates(self, place: int) -> NoiseRates:
-        """Return the noise rates at one cell, counted."""
-        return NoiseRates.from_true_labels(self.is_class, self.column(place))
+    def true_rates(self, index: int) -> NoiseRates:
+        """Return the true noise rates at one cell."""
+        return NoiseRates.from_true_labels(self.is_class, self.column(index))
 
 
 def noisy_class(dataset: str, image: str, cells: tuple[Cell, ...], seed: int) -> NoisyClass:

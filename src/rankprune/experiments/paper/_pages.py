@@ -1,4 +1,4 @@
-"""The reproduction as Markdown: every figure beside the paper's, what agrees and what does not."""
+"""The reproduction as Markdown: every figure beside the paper's, and how far they agree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rankprune._files import write_whole
 from rankprune.experiments._mnist import FOUR_CELLS
 from rankprune.experiments._table import Table
 from rankprune.experiments.paper import _synthetic
@@ -37,8 +36,9 @@ from rankprune.experiments.paper._plots import (
 )
 from rankprune.experiments.paper._rate_grid import GRID_METRICS, METHODS, THEORY, grid_cells
 from rankprune.experiments.paper._recipes import TRUE
+from rankprune.storage._atomic import write_whole
 
-# Noise, folds and networks are drawn anew: means this near are the same.
+# Noise, folds and networks are random, so means that differ by no more count as equal.
 _NEAR = 0.02
 METRIC_NAMES = {
     "f1": "F1",
@@ -49,7 +49,7 @@ METRIC_NAMES = {
 
 
 def render(results: Path, docs: Path, *, small: bool = False, seed: int = 0) -> list[Path]:
-    """Write every page and figure from the files of results; return what was written."""
+    """Write every page and figure from the result files; return their paths."""
     book = Book.read(results, seed)
     data_sets = ["digits"] if small else ["mnist", "cifar"]
     grid = data_sets[0]
@@ -87,14 +87,14 @@ def render(results: Path, docs: Path, *, small: bool = False, seed: int = 0) -> 
 def _logistic_page(book: Book, data_sets: list[str]) -> str:
     parts = [
         "# Tables 3, C1 and C2: logistic regression\n",
-        "One class of images against the rest, learned from flipped labels, measured on right test "
-        "labels; the mean of all ten classes. Folds are stratified by the right class and the "
-        "same for every method. In brackets what the paper prints, and ours minus "
-        "that. Rows are the noise: π₁, the share of positive labels that are wrong, and ρ₁, the "
-        "share of positives labeled negative.\n",
-        "L2 penalty with C = 1 and the intercept free of it, pixels in [0, 1], each model fitted "
-        "until the gradient of its mean loss is below 10⁻⁶; the same minimum as scikit-learn's "
-        "`LogisticRegression()` in any of its solvers but liblinear.\n",
+        "One class of images against the rest, learned from flipped labels and measured on true "
+        "test labels; means of all ten classes. Folds are stratified by the true class and the "
+        "same for every method. In brackets are the paper's figure and ours minus the paper's. "
+        "Rows are noise cells: π₁, the share of positive labels that are wrong, and ρ₁, the share "
+        "of positives labeled negative.\n",
+        "L2 penalty with C = 1, except on the intercept; pixels in [0, 1]; each model fitted until "
+        "the gradient of its mean loss is below 10⁻⁶. This is the minimum that scikit-learn's "
+        "`LogisticRegression()` finds with any solver except liblinear.\n",
     ]
     for dataset in data_sets:
         cells = DATA_SETS[dataset].logreg_cells
@@ -157,7 +157,7 @@ def _own_table(
 
 
 def _agreement(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> Table:
-    """Return how far ours are from the paper's, by method."""
+    """Return how far our figures are from the paper's, by method."""
     rows = []
     for method in PUBLISHED:
         texts, verdict = [method_name(method)], NOT_RUN
@@ -183,22 +183,21 @@ def _agreement(book: Book, dataset: str, classifier: str, cells: Sequence[Cell])
 
 
 def _why(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> str:
-    """Return what the models of right labels say, before any noise: how alike they are."""
+    """Return how far models of true labels, before any noise, differ from the paper's."""
     f1, area = (
         _differences(book, dataset, classifier, metric, cells, TRUE) for metric in ("f1", "auc_pr")
     )
     if not f1 or not area:
         return ""
     cause = (
-        "the paper's were fitted by liblinear to pixels from 0 to 255, nearly without a penalty "
-        "and ended before their minimum ([what that changes](README.md))"
+        "the paper's were fitted by liblinear to pixels from 0 to 255, almost without a penalty, "
+        "and stopped before their minimum ([the effect](README.md))"
         if classifier == "logreg"
-        else "ours are smaller networks that were given fewer epochs"
+        else "ours are smaller networks trained for fewer epochs"
     )
     return (
-        f"Models of right labels, where no method plays a part, already differ by {f1[0]:+.3f} in "
-        f"F1 and {area[0]:+.3f} in AUC-PR: {cause}. Liu16 differs by "
-        "[its formula](README.md).\n"
+        f"Models of true labels, which involve no method, already differ by {f1[0]:+.3f} in F1 and "
+        f"{area[0]:+.3f} in AUC-PR: {cause}. Liu16 differs because of [its formula](README.md).\n"
     )
 
 
@@ -231,9 +230,10 @@ def _class_part(book: Book, dataset: str, classifier: str) -> str:
             "2 x 2, batch normalisation and a rectifier; dropout .25, 64 hidden units, dropout .5, "
             "one output. Weighted cross-entropy, AdamW with a one-cycle learning rate up to .004, "
             f"batches of {network.get('batch_size', 256)}, {epochs} epochs, {precision}; "
-            "10 % of the rows are held out, and the epoch of their least weighted loss is kept. "
-            "The paper's networks are larger and were given up to 50 epochs on MNIST and 150 on "
-            "CIFAR-10, ended by 10 without a gain: `--epochs 50` does the latter.\n"
+            "10 % of the rows are held out, and the epoch with the lowest weighted loss on them is "
+            "kept. The paper's networks are larger and were trained for up to 50 epochs on MNIST "
+            "and 150 on CIFAR-10, stopping after 10 without improvement; `--epochs 50` does the "
+            "same.\n"
         )
     parts.append("Ours (the paper's, difference).\n")
     for metric in ("f1", "error", "auc_pr"):
@@ -274,14 +274,14 @@ def _figures_page(book: Book, grid: str, cells: list[Cell]) -> str:
             "## Figure 1: the algorithm, step by step\n",
             "![Rank Pruning on two Gaussian classes](fig1.png)\n",
             str(_illustration_table(book)),
-            "The paper does not say how its rows were drawn. Ours are two Gaussians of equal size "
-            "whose classes are as far apart as its accuracy on right labels asks for.\n",
+            "The paper does not say how its rows were drawn. Ours come from two Gaussians of equal "
+            "size, as far apart as its accuracy on true labels requires.\n",
             "## Figure 2: Rank Pruning on Gaussians, five noise levels\n",
-            f"Mean F1 of {trials} trials, rates estimated, on 5,000 new rows with right labels.\n",
+            f"Mean F1 of {trials} trials, rates estimated, on 5,000 new rows with true labels.\n",
             "![F1 against separability, dimension, added noise and examples](fig2.png)\n",
             "## Figure 3: theory against estimate\n",
-            "The sum of the absolute differences of ρ₁ and ρ₀ between Lemma 3 and the estimate; "
-            "it has no panel for added rows, of which the lemma does not speak.\n",
+            "The sum of the absolute differences of ρ₁ and ρ₀ between Lemma 3 and the estimate. "
+            "There is no panel for added rows, which the lemma does not cover.\n",
             "![Differences between theory and estimate](fig3.png)\n",
             "## Figure 4: all methods at π₁ = ρ₁ = .5\n",
             "![F1 of all methods](fig4.png)\n",
@@ -290,9 +290,9 @@ def _figures_page(book: Book, grid: str, cells: list[Cell]) -> str:
             "![Estimated rates by noise cell](fig5.png)\n",
             str(_grid_table(book, grid, cells)),
             "## Figure B1: what is kept and what is pruned\n",
-            f"“{IMAGE}” or not at π₁ = ρ₁ = .5, logistic regression, rates estimated; below each "
-            "image how many there are. The paper's caption does not name its rows; these four "
-            "groups are our reading.\n",
+            f"“{IMAGE}” or not at π₁ = ρ₁ = .5, logistic regression, rates estimated; the "
+            "number of images is below each. The paper's caption does not name its rows; these "
+            "four groups are our interpretation.\n",
             "![Average images](figb.png)\n",
             str(_average_table(book, grid)),
         ]

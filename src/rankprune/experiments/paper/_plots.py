@@ -1,4 +1,4 @@
-"""The figures of the paper, drawn from the files of results alone."""
+"""The figures of the paper, drawn from the result files alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rankprune.experiments.paper._illustration import points_file
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell
 from rankprune.experiments.paper._recipes import TRUE
 
-# Told apart by colour-blind readers too.
+# Distinct to colour-blind readers too.
 _POSITIVE, _NEGATIVE = "#d95f02", "#3182bd"
 _COLOURS = (
     *("#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7"),
@@ -43,8 +43,7 @@ def _pyplot() -> Any:
         import matplotlib
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "Drawing the figures needs matplotlib, which is not installed. "
-            "Install it with: pip install 'rankprune[plot]'"
+            "Drawing the figures needs matplotlib, which is not installed. Install rankprune[plot]."
         ) from error
     from matplotlib.figure import Figure
 
@@ -59,7 +58,7 @@ def _new(width: float, height: float, rows: int = 1, columns: int = 1, **kwargs:
 
 def _png(figure: Any) -> bytes:
     content = io.BytesIO()
-    # Without a date or a version inside, the same results give the same file.
+    # Without date and version, the same results give the same file.
     figure.savefig(content, format="png", dpi=_DPI, metadata={"Software": None})
     return content.getvalue()
 
@@ -187,13 +186,13 @@ def _draw_panels(
             ]
             there = [(x, y) for x, y in points if y is not None and np.isfinite(y)]
             if there:
-                # Every other line dashed, since many lie upon each other.
+                # Every other line is dashed, because many lie on top of each other.
                 style, colour = ("-", "--")[number % 2], _COLOURS[number]
                 ax.plot(*zip(*there, strict=True), style, marker="o", ms=3, c=colour, label=title)
         ax.set(xlabel=_AXIS[panel], ylabel=label if ax is axes[0, 0] else "")
         ax.grid(alpha=0.3)
         if label == "F1":
-            # The same scale everywhere, so that small differences look small.
+            # The same scale in all panels, so that small differences look small.
             ax.set_ylim(-0.03, 1.03)
         if panel in ("examples", "dimension"):
             ax.set_xscale("log")
@@ -205,7 +204,7 @@ def _draw_panels(
 
 
 def draw_grid(book: Book, dataset: str, cells: list[Cell]) -> bytes | None:
-    """Return Figure 5: what was estimated and what theory expects, by noise cell."""
+    """Return Figure 5: estimated rates and those expected by theory, by noise cell."""
     name = f"{dataset}, grid"
     if not book.has(name):
         return None

@@ -1,4 +1,4 @@
-"""Figure 5: estimated noise rates on MNIST over the whole range, beside what theory expects."""
+"""Figure 5: estimated noise rates on MNIST over the whole range, beside those of theory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankprune.experiments.paper._one_vs_rest import Cell
 from rankprune.experiments.paper._recipes import papers_rates
 from rankprune.experiments.paper._records import Key, Record, Unit
 
-# Beside the paper's estimator, of which theory speaks.
+# Shown beside the paper's estimator, which is the subject of the theory.
 OUR_ESTIMATORS = {"rp_tight": "tight", "rp_curve": "curve"}
 METHODS = ("rp_estimated", *OUR_ESTIMATORS)
 GRID_METRICS = ("rho1_hat", "pi1_hat")
@@ -40,7 +40,7 @@ def grid_units(dataset: str, images: list[str], cells: list[Cell], seed: int) ->
 
 
 def grid_cells(*, small: bool) -> list[Cell]:
-    """Return the cells of the figure, or some of them."""
+    """Return the cells of the figure, or a few for small runs."""
     return [cell for cell in GRID if not small or cell in ((0.0, 0.5), (0.5, 0.0), (0.5, 0.5))]
 
 
@@ -49,20 +49,20 @@ def _key(dataset: str, image: str, cell: Cell, metric: str, method: str, seed: i
 
 
 def _measure(dataset: str, image: str, cells: list[Cell], seed: int) -> list[Record]:
-    # The whole grid is scored whatever was chosen of it, so that figures do not depend on that.
+    # The whole grid is scored, so that figures do not depend on the selection.
     run = LogisticRun(dataset, image, GRID, seed)
     kept = cached(f"{run.name}-grid", lambda: {"scores": run.out_of_fold()})["scores"]
     found = []
     for cell in cells:
-        place = GRID.index(cell)
-        labels, true = run.noisy.column(place), run.noisy.true_rates(place)
-        scores = kept[:, place].astype(np.float64)
+        index = GRID.index(cell)
+        labels, true = run.noisy.column(index), run.noisy.true_rates(index)
+        scores = kept[:, index].astype(np.float64)
         published = papers_rates(labels, scores)
         rates = {"rp_estimated": _two(published)}
         rates[THEORY] = _theory(run.noisy.is_class, scores, true, published)
         for method, estimator in OUR_ESTIMATORS.items():
             with warnings.catch_warnings():
-                # Noise beyond what scores can tell is a part of the grid.
+                # The grid includes more noise than any scores can resolve.
                 warnings.simplefilter("ignore")
                 rates[method] = _two(estimate_noise_rates(labels, scores, method=estimator))
         found += [
@@ -74,14 +74,14 @@ def _measure(dataset: str, image: str, cells: list[Cell], seed: int) -> list[Rec
 
 
 def _two(rates: NoiseRates) -> tuple[float, float]:
-    """Return the rates in the order of the metrics."""
+    """Return rho1 and pi1, in the order of the metrics."""
     return rates.positive_noise_rate, rates.positive_label_error_rate
 
 
 def _theory(
     is_class: np.ndarray, scores: np.ndarray, true: NoiseRates, found: NoiseRates
 ) -> tuple[float, float]:
-    """Return rho1 and pi1 that Lemma 3 expects at the thresholds that were found."""
+    """Return rho1 and pi1 that Lemma 3 expects at the estimated thresholds."""
     if found.positive_threshold is None or found.negative_threshold is None:
         return np.nan, np.nan
     expected = expected_noise_rates(

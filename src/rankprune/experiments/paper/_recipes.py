@@ -1,6 +1,6 @@
-"""Every method of the paper's tables as what it makes of labels: one weight for each row.
+"""Every method of the paper's tables as a recipe for weights, one per row.
 
-A weight of 0 leaves a row out. Told so, one fit of any classifier is all that a method needs.
+A weight of 0 leaves a row out. Given the weights, a method needs only one fit of any classifier.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rankprune.core import (
     label_dependent_weights,
     prune_labels,
 )
-from rankprune.core._registry import DEFAULT_ESTIMATOR
+from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
 
 Weights = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -42,11 +42,11 @@ class Recipe:
     weigh : callable
         ``(labels, probabilities, true_rates) -> weights``.
     is_published : bool
-        Whether the paper has figures for it, under the same name.
+        Whether the paper has figures for it under this name.
     rounds : int
         How often the rows are scored and pruned.
     divides : bool
-        Whether probabilities are divided by the share of positives that are labeled so.
+        Whether probabilities are divided by the share of positives labeled positive.
     needs_cleanlab : bool
     """
 
@@ -58,9 +58,9 @@ class Recipe:
     needs_cleanlab: bool = False
 
     def finish(self, probabilities: Scores, true_rates: NoiseRates) -> Weights:
-        """Return the score whose threshold is 1/2, from the fitted model's probability.
+        """Return scores with a threshold of 1/2, from the fitted model's probabilities.
 
-        A quotient may exceed 1 and stays so: cut off, rows would tie that can be told apart.
+        Quotients above 1 are not clipped, because clipping would create ties.
         """
         scores = np.asarray(probabilities, dtype=np.float64)
         return scores / (1 - true_rates.positive_noise_rate) if self.divides else scores
@@ -71,13 +71,13 @@ def _all_rows(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weigh
 
 
 def pruned_weights(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weights:
-    """Return Rank Pruning's weights: 0 on pruned rows, the correction on the others."""
+    """Return Rank Pruning's weights: 0 for pruned rows, correction weights for the others."""
     mask = prune_labels(labels, probabilities, rates).mask
     return np.where(mask, 0.0, correction_weights(labels, rates))
 
 
 def papers_rates(labels: Labels, probabilities: Scores) -> NoiseRates:
-    """Return the paper's estimate, without our guard against scores that tell nothing."""
+    """Return the paper's estimate, without our guard against uninformative scores."""
     return NOISE_ESTIMATORS["confident-counts"](labels.view(np.int8), probabilities)
 
 
@@ -100,11 +100,11 @@ def _label_dependent(labels: Labels, probabilities: Scores, rates: NoiseRates) -
 
 
 def authors_weights(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weights:
-    """Return importance weights as the paper's authors coded them: where its Liu16 comes from.
+    """Return importance weights as coded by the paper's authors, the source of its Liu16 figures.
 
-    Rows labeled negative, too, are weighed by the probability of the positive label: whoever is
-    less likely labeled positive than rho_1 has a weight below 0, which is nearly every negative.
-    The solver of the time passed over rows whose weight is not above 0, and so do we.
+    Their code weights rows labeled negative by the probability of the positive label too. Rows
+    whose probability is below rho_1, which is nearly every negative, get a weight below 0. The
+    authors' solver skipped rows without a positive weight, and so do we.
     """
     score = np.asarray(probabilities, dtype=np.float64)
     noise = np.where(labels, rates.negative_noise_rate, rates.positive_noise_rate)
@@ -117,17 +117,17 @@ def authors_weights(labels: Labels, probabilities: Scores, rates: NoiseRates) ->
 def _cleanlab_weights(labels: Labels, probabilities: Scores, rates: NoiseRates) -> Weights:  # noqa: ARG001 (one signature for all)
     from cleanlab.classification import CleanLearning
 
-    # Its last fit is ours to make; the weights that it would fit with are all that is needed.
+    # Only its weights are needed; the last fit is made elsewhere.
     learner = CleanLearning(DummyClassifier())
     both = np.column_stack([1 - probabilities, probabilities]).astype(np.float64)
     with warnings.catch_warnings():
-        # That rows are not looked at where probabilities are given is what we want.
+        # It warns that X is not used with given probabilities, which is intended.
         warnings.simplefilter("ignore", UserWarning)
         learner.fit(np.zeros((len(labels), 1)), labels.astype(int), pred_probs=both)
     return np.asarray(learner.get_label_issues()["sample_weight"], dtype=np.float64)
 
 
-# Right labels come first: they are what all others are measured against.
+# True labels come first, because all other methods are compared with them.
 TRUE = "true"
 RECIPES: dict[str, Recipe] = {
     "noisy": Recipe("Noisy labels as they are", _all_rows),

@@ -1,4 +1,4 @@
-"""Results as rows of a tidy file: each unit of work appended whole, none done twice."""
+"""Results as rows of a tidy file: each unit of work is appended whole and never repeated."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from rankprune._files import write_whole
 from rankprune.experiments._published import key_of
+from rankprune.storage._atomic import write_whole
 
 COLUMNS = (
     "table",
@@ -36,7 +36,7 @@ _PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "torch", "cleanlab")
 
 
 class Key(NamedTuple):
-    """What a figure is of."""
+    """What a figure measures."""
 
     dataset: str
     classifier: str
@@ -77,16 +77,16 @@ class Record:
 
 @dataclass(frozen=True)
 class Unit:
-    """Work that is done and written as a whole.
+    """Work that is measured and written as a whole.
 
     Attributes
     ----------
     name : str
-        Shown while it runs.
+        Shown as progress.
     keys : sequence of Key
-        The figures that it brings.
+        The figures it measures.
     compute : callable
-        Returns their records; runs in another process where there are several.
+        Returns their records; runs in another process if there are several.
     """
 
     name: str
@@ -94,13 +94,13 @@ class Unit:
     compute: Callable[[], list[Record]]
 
     def measure(self) -> list[Record]:
-        """Compute on one thread, which gives the same digits whatever else there is to use."""
+        """Return the records, computed on one thread so that all digits are reproducible."""
         with threadpool_limits(1):
             return self.compute()
 
 
 class Results:
-    """The figures of one file, and the file."""
+    """The figures of one file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -112,11 +112,11 @@ class Results:
         return key in self.records
 
     def missing(self, units: Iterable[Unit]) -> list[Unit]:
-        """Return the units of which any figure is not there."""
+        """Return the units with at least one missing figure."""
         return [unit for unit in units if any(key not in self for key in unit.keys)]
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add figures that are not there yet to the file, synced to the disk."""
+        """Append figures that the file does not have yet, and sync it to disk."""
         new = [record for record in records if record.key not in self]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -126,7 +126,7 @@ class Results:
             if not self.path.stat().st_size:
                 writer.writerow(COLUMNS)
             writer.writerows(record.cells() for record in new)
-            # In one write: an interruption leaves whole rows and at worst one torn line.
+            # One write: an interruption leaves whole rows and at most one torn line.
             file.write(text.getvalue().encode())
             file.flush()
             os.fsync(file.fileno())
@@ -138,14 +138,14 @@ class Results:
 
     def _read(self) -> None:
         content = self.path.read_bytes()
-        # A line without its end was being written; reading leaves it to whoever writes.
+        # An incomplete last line may still be being written, so reading leaves it alone.
         whole = content[: content.rfind(b"\n") + 1]
         rows = csv.DictReader(io.StringIO(whole.decode()))
         if whole and tuple(rows.fieldnames or ()) != COLUMNS:
             raise ValueError(
                 f"{self.path} must have the columns {', '.join(COLUMNS)}, but its first line is "
-                f"{whole.splitlines()[0].decode()!r}. Move it away or choose another directory "
-                "with --results."
+                f"{whole.splitlines()[0].decode()!r}. Move it away, or pass another "
+                "results directory."
             )
         for row in rows:
             key = Key(*key_of(row), int(row["seed"]))
@@ -154,7 +154,7 @@ class Results:
 
 
 def note_run(folder: Path, files: Sequence[str], **run: Any) -> None:
-    """Add a run to the manifest: what was asked for, when, and by which versions."""
+    """Add a run to the manifest: its command, time, and versions."""
     path = folder / "manifest.json"
     runs = json.loads(path.read_text())["runs"] if path.exists() else []
     run |= {
@@ -168,13 +168,13 @@ def note_run(folder: Path, files: Sequence[str], **run: Any) -> None:
 
 
 def refuse_other_size(folder: Path, *, small: bool) -> None:
-    """Raise an error where figures of a small run and of a whole one would be mixed."""
+    """Raise an error if figures of small and of full runs would be mixed."""
     path = folder / "manifest.json"
     runs = json.loads(path.read_text())["runs"] if path.exists() else []
     if any(run["small"] != small for run in runs):
         raise ValueError(
-            f"{folder} must hold figures of either small or whole runs, but it holds the other "
-            "kind. Choose another directory with --results."
+            f"results must not mix small and full runs; {folder} has figures of "
+            f"{'full' if small else 'small'} runs. Pass another results directory."
         )
 
 

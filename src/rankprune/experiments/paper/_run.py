@@ -1,4 +1,4 @@
-"""Each figure and table of the paper as units of work, and running those that are missing."""
+"""The figures and tables of the paper as units of work, and how missing ones are run."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from rankprune.experiments.paper._records import (
 from rankprune.experiments.paper._settings import settings_units
 from rankprune.experiments.paper._timing import timing_units
 
-# The methods that networks are fitted by: the paper's, and the labels as they are.
+# The methods that networks are fitted with: the paper's, and a plain fit.
 NETWORK_METHODS = [TRUE, "noisy", *(name for name, one in RECIPES.items() if one.is_published)]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is run of the paper, and where its figures go; empty means all."""
+    """What to run, and the folder for its figures; an empty selection means all."""
 
     results: Path
     images: Sequence[str] = ()
@@ -47,23 +47,21 @@ class Choice:
     n_jobs: int = 1
 
     def check(self) -> None:
-        """Raise an error that names what was chosen and does not exist."""
+        """Raise an error if a selected image, method or cell does not exist."""
         images = {one for dataset in DATA_SETS.values() for one in dataset.images}
         cells = {*DATA_SETS["mnist"].logreg_cells, *_synthetic.CELLS, *grid_cells(small=False)}
-        for option, chosen, known in (
-            ("--images", self.images, sorted(images)),
-            ("--methods", self.methods, [TRUE, *RECIPES]),
-            ("--cells", self.cells, sorted(cells)),
+        for argument, chosen, known in (
+            ("images", self.images, sorted(images)),
+            ("methods", self.methods, [TRUE, *RECIPES]),
+            ("cells", self.cells, sorted(cells)),
         ):
             for one in chosen:
                 if one not in known:
                     shown = ", ".join(map(_shown, known))
-                    raise ValueError(
-                        f"{option} must be some of {shown}, but {_shown(one)} is none of them."
-                    )
+                    raise ValueError(f"{argument} must be among {shown}; got {_shown(one)}.")
 
     def command(self, name: str) -> str:
-        """Return what to type for the same figures, wherever they are to lie."""
+        """Return the command that measures the same figures, whatever the results folder."""
         options = {
             "--images": ",".join(self.images),
             "--cells": ",".join(map(_shown, self.cells)),
@@ -75,19 +73,19 @@ class Choice:
         return " ".join(["rankprune paper", name, *chosen, *["--small"] * self.small])
 
     def data_sets(self, *names: str) -> list[str]:
-        """Return the data sets of a table, or the small one in their place."""
+        """Return the data sets of a table, or the small one instead of them."""
         return ["digits"] if self.small else list(names)
 
     def of_images(self, dataset: str) -> list[str]:
-        """Return the chosen images that this data set has."""
+        """Return the selected images of a data set."""
         return [one for one in DATA_SETS[dataset].images if not self.images or one in self.images]
 
     def of_cells(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Return the chosen ones of these cells."""
+        """Return the selected ones of these cells."""
         return [cell for cell in cells if not self.cells or cell in self.cells]
 
     def of_methods(self, methods: Sequence[str]) -> list[str]:
-        """Return the chosen ones of these methods; what is not installed is left out."""
+        """Return the selected ones of these methods, without those that are not installed."""
         chosen = [one for one in methods if not self.methods or one in self.methods]
         if find_spec("cleanlab") is None:
             chosen = [one for one in chosen if one == TRUE or not RECIPES[one].needs_cleanlab]
@@ -116,7 +114,7 @@ def _logistic(choice: Choice, *names: str) -> Plan:
 
 def _networks(choice: Choice) -> Plan:
     if choice.small:
-        # Enough to see the whole path.
+        # Enough to run every step.
         images = choice.images or ("1", "9")
         cells = choice.cells or ((0.0, 0.5), (0.5, 0.5))
         choice = replace(choice, images=images, cells=cells)
@@ -124,7 +122,7 @@ def _networks(choice: Choice) -> Plan:
         f"{dataset}_cnn.csv": network_units(
             dataset,
             choice.of_images(dataset),
-            # The headline's cell first.
+            # The cell of the headline comes first.
             choice.of_cells(FOUR_CELLS)[::-1],
             choice.of_methods([TRUE, *RECIPES] if choice.methods else NETWORK_METHODS),
             choice.seed,
@@ -171,7 +169,7 @@ EXPERIMENTS: dict[str, Callable[[Choice], Plan]] = {
 
 @dataclass
 class Progress:
-    """How far a run is: told after every unit."""
+    """The progress of a run, updated after every unit."""
 
     total: int
     done: int = 0
@@ -180,16 +178,18 @@ class Progress:
 
     @property
     def seconds_left(self) -> float:
-        """Return the time that the rest will take at the pace so far."""
+        """Return the expected remaining time, at the pace so far."""
         return (time.monotonic() - self.started) / max(self.done, 1) * (self.total - self.done)
 
 
 def run_experiment(name: str, choice: Choice) -> Iterator[Progress]:
-    """Measure what is missing of one experiment; yield after each unit, written by then."""
+    """Measure the missing figures of an experiment; yield after each unit has been written."""
     choice.check()
     plan = EXPERIMENTS[name](choice)
     if not any(unit.keys for units in plan.values() for unit in units):
-        raise ValueError(f"Nothing of {name} was chosen: it has no such images, cells or methods.")
+        raise ValueError(
+            f"images, cells and methods must select something of {name}, which has none of these."
+        )
     refuse_other_size(choice.results, small=choice.small)
     results = {file: Results(choice.results / file) for file in plan}
     missing = {file: results[file].missing(units) for file, units in plan.items()}

@@ -1,4 +1,4 @@
-"""What the logistic regression of the time would change: liblinear, on pixels from 0 to 255."""
+"""The effect of the original logistic regression: liblinear on pixels from 0 to 255."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rankprune.experiments.paper._measure import METRICS, test_figures
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images, noisy_class
 from rankprune.experiments.paper._recipes import RECIPES, TRUE
 from rankprune.experiments.paper._records import Key, Record, Unit
-from rankprune.probabilities import out_of_fold_probabilities
+from rankprune.learners._probabilities import out_of_fold_probabilities
 
 CELL: Cell = (0.5, 0.5)
 IMAGES = ("8",)
 METHODS = (TRUE, "rp_estimated")
-# Pixels as they are, from 0 to 255: the penalty then is 255² times weaker.
+# On pixels from 0 to 255 the penalty is 255² times weaker.
 VARIANTS = {
     "lbfgs, pixels in [0, 1]": (LogisticRegression(max_iter=1000, tol=1e-6), 1.0),
     "liblinear, pixels in [0, 1]": (LogisticRegression(solver="liblinear"), 1.0),
@@ -52,7 +52,7 @@ def _measure(dataset: str, image: str, variant: str, method: str, seed: int) -> 
     pixels = train.pixels * np.float32(scale)
     labels, weights = noisy.is_class, np.ones(len(noisy.is_class))
     with warnings.catch_warnings():
-        # That it does not always end in time is a part of the answer.
+        # That it does not always converge is part of the answer.
         warnings.simplefilter("ignore")
         if method != TRUE:
             labels = noisy.column(0)

@@ -31,7 +31,7 @@ from rankprune.experiments.paper._records import Key, Record, Unit
 CELLS: tuple[Cell, ...] = ((0.0, 0.0), *FOUR_CELLS)
 N_TRIALS = 200
 N_TEST = 5000
-# The paper names what it varied, not the values; these span what its text speaks of.
+# The paper names the settings it varied but not the values; these cover the range of its text.
 PANELS: dict[str, tuple[float, ...]] = {
     "separability": (0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5),
     "dimension": (2, 5, 10, 20, 50, 100),
@@ -40,20 +40,20 @@ PANELS: dict[str, tuple[float, ...]] = {
 }
 # Figure 2 shows Rank Pruning at all cells; Figure 4 all methods at the last.
 PRUNING = ("rp_estimated", "rp_given", "rp_curve")
-# Told pi_1 and pi_0 themselves, and not what follows from rho_1 and rho_0 as labels look.
+# Given pi_1 and pi_0 themselves, rather than derived from rho_1, rho_0 and the observed labels.
 GIVEN_SHARES = "rp_given_shares"
 METHODS = (
     *(TRUE, "noisy", *PRUNING, GIVEN_SHARES),
     *("nat13", "elk08", "liu16", "liu16_authors"),
 )
 COMPARED_AT: Cell = (0.5, 0.5)
-# Figure 3; Lemma 3 does not speak of added rows, so that panel has none.
+# Figure 3; Lemma 3 does not cover added rows, so that panel has no such figures.
 THEORY = "theory_difference"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What the paper varies; these are its defaults."""
+    """The settings that the paper varies, with its defaults."""
 
     separability: float = 4.0
     dimension: int = 2
@@ -124,7 +124,7 @@ def _figure(metric: str, cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class _Trial:
-    """Rows of one trial, the same at every cell, with those that come from elsewhere at the end."""
+    """Rows of one trial, the same at every cell, with the added rows at the end."""
 
     X: NDArray[np.float64]
     truth: NDArray[np.bool_]
@@ -161,23 +161,23 @@ def _draw(setting: Setting, seeds: list[int]) -> _Trial:
 def _trial(setting: Setting, seeds: list[int]) -> dict[Cell, dict[str, float]]:
     """Return F1 by method, and the difference of Figure 3, at each cell.
 
-    All cells are measured whatever was chosen, since their models are fitted side by side.
+    All cells are measured whatever the selection, because their models are fitted together.
     """
     trial = _draw(setting, seeds)
     rows = RoundRows.of(trial.X.astype(np.float32))
     scores = _out_of_fold(rows, trial, seeds)
     found: dict[Cell, dict[str, float]] = {cell: {} for cell in CELLS}
-    # Right labels are those of the two classes: rows from elsewhere have none.
+    # Only rows of the two classes have true labels; added rows have none.
     columns = [(COMPARED_AT, TRUE, trial.truth, (~trial.is_added).astype(float))]
-    for place, cell in enumerate(CELLS):
-        labels, score = trial.labels[cell], scores[:, place].astype(np.float64)
+    for index, cell in enumerate(CELLS):
+        labels, score = trial.labels[cell], scores[:, index].astype(np.float64)
         true, seen = _true_rates(trial, cell)
         estimated = papers_rates(labels, score)
         if not setting.added_noise:
             found[cell][THEORY] = theory_difference(trial.truth, score, true, estimated)
         for method in METHODS[1:] if cell == COMPARED_AT else PRUNING:
             with warnings.catch_warnings():
-                # Classes that cannot be told apart are part of the figures.
+                # The figures include classes that cannot be separated.
                 warnings.simplefilter("ignore")
                 if method == GIVEN_SHARES:
                     weights = pruned_weights(labels, score, true)
@@ -198,7 +198,7 @@ def _trial(setting: Setting, seeds: list[int]) -> dict[Cell, dict[str, float]]:
 
 
 def _f1(truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
-    """Return F1 by counting, since hundreds of thousands are wanted."""
+    """Return F1 by counting, which is fast enough for hundreds of thousands of calls."""
     right = int((truth & predicted).sum())
     return 2 * right / max(int(truth.sum()) + int(predicted.sum()), 1)
 
@@ -218,10 +218,10 @@ def _flipped(
 
 
 def _true_rates(trial: _Trial, cell: Cell) -> tuple[NoiseRates, NoiseRates]:
-    """Return the rates of the two classes, and what follows from rho_1 and rho_0 as labels look.
+    """Return the rates of the two classes, and those derived from rho_1, rho_0 and all labels.
 
-    Methods are told the latter, as in the authors' code: with added rows the positive labels that
-    are seen are more than the two classes have, and pi_1 comes out too small.
+    Methods are given the latter, as in the authors' code: added rows increase the number of
+    positive labels, so the derived pi_1 is too small.
     """
     own = ~trial.is_added
     true = NoiseRates.from_true_labels(trial.truth[own], trial.labels[cell][own])
@@ -233,9 +233,9 @@ def _true_rates(trial: _Trial, cell: Cell) -> tuple[NoiseRates, NoiseRates]:
 
 
 def _out_of_fold(rows: RoundRows, trial: _Trial, seeds: list[int]) -> NDArray[np.float32]:
-    """Return out-of-fold probabilities, a column a cell.
+    """Return out-of-fold probabilities, one column per cell.
 
-    All cells share the folds, so these are stratified by the right labels.
+    All cells share the folds, so these are stratified by the true labels.
     """
     labels = np.column_stack(list(trial.labels.values()))
     scores = np.empty(labels.shape, np.float32)
@@ -253,7 +253,7 @@ def theory_difference(
     true: NoiseRates,
     found: NoiseRates,
 ) -> float:
-    """Return |rho1 by theory - rho1 estimated| + the same of rho0 (Figure 3)."""
+    """Return |theoretical rho1 - estimated rho1| plus the same for rho0 (Figure 3)."""
     if found.positive_threshold is None or found.negative_threshold is None:
         return np.nan
     expected = expected_noise_rates(

@@ -1,4 +1,4 @@
-"""What the algorithm costs, as multiples of one fit, and what the tables cost beside their fits."""
+"""The cost of the algorithm in multiples of one fit, and of the tables relative to their fits."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rankprune.experiments.paper._measure import test_figures
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell, load_images, noisy_class
 from rankprune.experiments.paper._recipes import RECIPES, TRUE
 from rankprune.experiments.paper._records import Key, Record, Unit
-from rankprune.probabilities import out_of_fold_probabilities
+from rankprune.learners._probabilities import out_of_fold_probabilities
 
 CELL: Cell = (0.5, 0.5)
 IMAGE = "1"
-# In units of one fit to all rows; and all of a setting in units of the fits that it contains.
+# In units of one fit to all rows; the whole setting in units of the fits it contains.
 RATIOS = ("estimate_per_fit", "algorithm_per_fit", "setting_per_fits")
 
 
 def timing_units(dataset: str, seed: int) -> list[Unit]:
-    """Return the only unit, which must have the processor to itself."""
+    """Return the only unit, which needs an otherwise idle processor."""
     keys = [_key(dataset, metric, seed) for metric in RATIOS]
     return [Unit(f"{dataset}, times", keys, partial(_measure, dataset, seed))]
 
@@ -43,7 +43,7 @@ def _measure(dataset: str, seed: int) -> list[Record]:
 
 
 def _algorithm(dataset: str, seed: int) -> tuple[float, float]:
-    """Return the time of the noise estimate and of the whole algorithm, a fit being 1."""
+    """Return the time of the noise estimate and of the whole algorithm, in units of one fit."""
     X = load_images(dataset, "train").pixels
     labels = noisy_class(dataset, IMAGE, (CELL,), seed).column(0)
     model = LogisticRegression(max_iter=1000)
@@ -58,7 +58,7 @@ def _algorithm(dataset: str, seed: int) -> tuple[float, float]:
 
 
 def _setting(dataset: str, seed: int) -> float:
-    """Return the time of one cell, all images and methods, by that of the fits within it."""
+    """Return the time of one cell, with all images and methods, relative to its fits."""
     test = load_images(dataset, "test")
     stopwatch = Stopwatch()
     start = time.perf_counter()
@@ -74,7 +74,7 @@ def _setting(dataset: str, seed: int) -> float:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """Return the shorter of two times: the first run of anything warms up."""
+    """Return the shorter of two times, since the first run warms up."""
     times = []
     for _ in range(2):
         start = time.perf_counter()

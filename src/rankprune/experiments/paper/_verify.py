@@ -1,4 +1,4 @@
-"""Measuring figures again from scratch, and holding them against those that were written."""
+"""Figures measured again from scratch and compared with the written ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankprune.experiments._cache import kept_elsewhere
+from rankprune.experiments._cache import empty_cache
 from rankprune.experiments.paper._records import Results
 from rankprune.experiments.paper._run import EXPERIMENTS, Choice
 
@@ -15,7 +15,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many figures were measured again, and where they differ most."""
+    """The number of figures measured again, and the largest difference."""
 
     n_compared: int
     largest: float
@@ -23,21 +23,21 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Return whether all figures are the same but for rounding."""
+        """Return whether all figures are equal up to rounding."""
         return self.largest <= TOLERANCE
 
 
 def verify_experiment(name: str, choice: Choice) -> Agreement:
-    """Measure the chosen figures without anything kept, and compare them."""
+    """Measure the selected figures with an empty cache and compare them with the written ones."""
     choice.check()
     differences: dict[str, float] = {}
     for file, units in EXPERIMENTS[name](choice).items():
         written = Results(choice.results / file).records
         for unit in units:
-            # What was never written cannot be compared, and need not be measured.
+            # Units without written figures cannot be compared, so they are skipped.
             if not any(key in written for key in unit.keys):
                 continue
-            with kept_elsewhere():
+            with empty_cache():
                 again = unit.measure()
             for record in again:
                 if record.key in written:
@@ -45,10 +45,10 @@ def verify_experiment(name: str, choice: Choice) -> Agreement:
                     differences[" ".join(map(str, record.key))] = difference
     if not differences:
         raise ValueError(
-            f"{choice.results} must hold figures of {name} that were chosen, but it has none. "
-            f"Run rankprune paper {name} first."
+            f"results must hold selected figures of {name}; {choice.results} has none. Run "
+            f"rankprune paper {name} first."
         )
-    # Not a number differs from everything, and must not pass.
+    # NaN must not pass as equal.
     values = np.nan_to_num(list(differences.values()), nan=np.inf)
-    place = int(np.argmax(values))
-    return Agreement(len(values), float(values[place]), list(differences)[place])
+    worst = int(np.argmax(values))
+    return Agreement(len(values), float(values[worst]), list(differences)[worst])

@@ -1,0 +1,8 @@
+"""The blind audit: a random sample judged without seeing the labels, and what it shows."""
+
+from rankprune.audit._compare import compare_errors
+from rankprune.audit._estimate import AuditEstimate, estimate
+from rankprune.audit._plan import plan
+from rankprune.audit._sample import AuditSample, draw
+
+__all__ = ["AuditEstimate", "AuditSample", "compare_errors", "draw", "estimate", "plan"]

@@ -1,0 +1,74 @@
+"""The errors of two models, compared on audited rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankprune.audit._estimate import judged_wrong
+from rankprune.audit._sample import AuditSample
+from rankprune.core._inputs import BoolArray, FloatArray
+
+# Two-sided 95 % quantile of the normal distribution.
+_Z = 1.959964
+
+
+def compare_errors(
+    sample: AuditSample, answers: Sequence[Any], before: ArrayLike, after: ArrayLike
+) -> tuple[float, float, float, float]:
+    """Return the error of two models on all rows, and 95 % limits of the difference.
+
+    Parameters
+    ----------
+    sample, answers
+        As in `estimate`; rows without an answer are left out.
+    before, after : array-like of shape (n_drawn,)
+        Labels that each model, not trained on these rows, predicts for the sample.
+
+    Returns
+    -------
+    tuple of 4 floats
+        Error before, error after, and the limits of after minus before. Each row counts for the
+        rows it was drawn from. The limits use the normal distribution; the variance in each stratum
+        comes from counts to which half a row was added, as Agresti and Min advise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import audit
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = np.where(np.arange(1000) % 20 == 0, 1 - truth, truth)
+    >>> sample = audit.draw(labels, np.arange(1000) % 10 == 0, 200, random_state=0)
+    >>> right = truth[sample.rows]
+    >>> before, after, low, high = audit.compare_errors(sample, right, labels[sample.rows], right)
+    >>> round(before, 3), after, high < 0
+    (0.048, 0.0, True)
+    """
+    is_wrong, is_sure = judged_wrong(sample, answers)
+    if not is_sure.any():
+        raise ValueError(
+            "answers must hold at least one label; all of them are None. Judge some rows first."
+        )
+    truth = sample.is_positive ^ is_wrong
+    errors = [(np.asarray(one) == sample.positive) != truth for one in (before, after)]
+    share = np.asarray(sample.sizes) / sum(sample.sizes)
+    stratum = sample.stratum[is_sure]
+
+    def by_stratum(marked: BoolArray) -> FloatArray:
+        return np.bincount(stratum[marked[is_sure]], minlength=4).astype(np.float64)
+
+    judged = by_stratum(is_sure)
+    # Strata without a judged row are left to the others.
+    weight = np.where(judged > 0, share, 0.0) / share[judged > 0].sum()
+    means = [float((weight * by_stratum(one) / np.maximum(judged, 1)).sum()) for one in errors]
+    worse = by_stratum(errors[1] & ~errors[0])
+    better = by_stratum(errors[0] & ~errors[1])
+    rows = judged + 2
+    variance = (worse + better + 1 - (worse - better) ** 2 / rows) / rows**2
+    left = 1 - judged / np.maximum(sample.sizes, 1)
+    half = _Z * float(np.sqrt((share**2 * left * variance).sum()))
+    middle = means[1] - means[0]
+    return means[0], means[1], max(-1.0, middle - half), min(1.0, middle + half)

@@ -1,0 +1,94 @@
+"""How large the sample should be: what samples of several sizes would show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankprune.audit._estimate import AuditEstimate, estimate_shares
+from rankprune.audit._sample import allocate, stratum_of
+from rankprune.core import NoiseRates, importance_weights
+from rankprune.core._inputs import BoolArray, FloatArray, validate_labels, validate_mask
+from rankprune.core._parameters import validate_count, validate_level
+
+PLANNED_SIZES = (50, 100, 200, 500)
+
+
+def plan(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    noise_rates: NoiseRates,
+    suspects: ArrayLike,
+    *,
+    sizes: Sequence[int] = PLANNED_SIZES,
+    level: float = 0.95,
+    pos_label: Any = None,
+) -> dict[int, AuditEstimate]:
+    """Return what samples of several sizes would show if the model were right about the labels.
+
+    Parameters
+    ----------
+    labels, suspects, level, pos_label
+        As in `draw` and `estimate`.
+    probabilities : array-like of shape (n_rows,)
+        Out-of-fold probability of the positive label.
+    noise_rates : NoiseRates
+        The model's estimate of how many labels are wrong.
+    sizes : sequence of int, default=(50, 100, 200, 500)
+        Sizes of the samples; those above the number of rows are left out.
+
+    Returns
+    -------
+    dict of int to AuditEstimate
+        Expected estimates by size. Look at the widths of their intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import NoiseRates, audit
+    >>> labels = np.repeat([0, 1], 1000)
+    >>> rates = NoiseRates.from_noise_rates(0.1, 0.1, observed_prevalence=0.5)
+    >>> probabilities = np.where(np.arange(2000) % 10, 0.1 + 0.8 * labels, 0.9 - 0.8 * labels)
+    >>> planned = audit.plan(labels, probabilities, rates, np.arange(2000) % 10 == 0)
+    >>> for n, found in planned.items():
+    ...     print(n, f"{found.wrong_share.high - found.wrong_share.low:.2f}")
+    50 0.11
+    100 0.06
+    200 0.03
+    500 0.01
+    """
+    read = validate_labels(labels, pos_label=pos_label)
+    is_positive = read.is_positive
+    suspect = validate_mask(suspects, len(is_positive), "suspects", "suspects")
+    stratum = stratum_of(is_positive, suspect)
+    rows = np.bincount(stratum, minlength=4)
+    wrong = _expected_wrong(is_positive, probabilities, noise_rates)
+    expected = np.bincount(stratum, wrong, minlength=4) / np.maximum(rows, 1)
+    planned = {}
+    for n in sizes:
+        if validate_count(n, "sizes", 200) > len(is_positive):
+            continue
+        drawn = allocate(rows, n)
+        counts = np.round(drawn * expected).astype(int)
+        drawn_from = np.repeat(np.arange(4), drawn)
+        position = np.concatenate([np.arange(count) for count in drawn])
+        planned[n] = estimate_shares(
+            tuple(rows.tolist()),
+            drawn_from,
+            position < counts[drawn_from],
+            np.ones(n, dtype=bool),
+            validate_level(level),
+        )
+    return planned
+
+
+def _expected_wrong(
+    is_positive: BoolArray, probabilities: ArrayLike, noise_rates: NoiseRates
+) -> FloatArray:
+    """Return the probability, by the model, that each label is wrong."""
+    weights = importance_weights(is_positive, probabilities, noise_rates, pos_label=True)
+    rate = np.where(is_positive, noise_rates.positive_noise_rate, noise_rates.negative_noise_rate)
+    return np.asarray(np.clip(1 - (1 - rate) * weights, 0.0, 1.0))

@@ -1,0 +1,118 @@
+"""Check labels that come as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankprune.check._assemble import Shown, assemble
+from rankprune.check._duplicates import hash_rows
+from rankprune.check._in_memory import RowData, gather, make_classifier
+from rankprune.check._shown_rows import shown_rows
+from rankprune.core._inputs import validate_labels
+from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
+from rankprune.learners._named_models import find_model, model_name
+from rankprune.learners._preparation import prepared_logistic
+from rankprune.run import LabelCheck
+from rankprune.run._findings import Source
+from rankprune.run._settings import CheckSettings
+
+
+def check_labels(
+    X: Any,
+    y: ArrayLike,
+    estimator: Any = None,
+    *,
+    scorer: Any = "committee",
+    pos_label: Any = None,
+    groups: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    trusted: ArrayLike | None = None,
+    noise_estimator: Any = DEFAULT_ESTIMATOR,
+    rounds: int = 1,
+    cv: Any = 3,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> LabelCheck:
+    """Return how many labels are wrong in each class, which ones, and how sure that is.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
+        Anything the estimator takes; None where probabilities are given.
+    y : array-like of shape (n_rows,)
+        Given labels, of any two values.
+    estimator : classifier, default=None
+        By default logistic regression on prepared data: numbers are scaled and gaps filled in,
+        categories and texts become numbers, as in `check_table`.
+    scorer : classifier, "committee" or None, default="committee"
+        The model that scores the rows. The committee (estimator, forest and boosting) fits three
+        times as many models, and mistakes overlap for noise far less often. None is the estimator
+        alone.
+    pos_label : default=None
+        The positive label; by default the last of the two in sorted order.
+    groups, probabilities, trusted
+        As in `RankPruningClassifier.fit`. If rows are trusted, the plain fit and Rank Pruning are
+        compared on them.
+    noise_estimator, rounds, cv, n_jobs, random_state
+        As in `RankPruningClassifier`.
+
+    Returns
+    -------
+    LabelCheck
+        Rows are positions, counted from 0; the index of a pandas frame is kept beside them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from rankprune import check_labels, flip_labels
+    >>> X, truth = make_classification(1000, class_sep=3, random_state=0)
+    >>> y = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
+    >>> check = check_labels(X, y, scorer=None)
+    >>> check.verdict.level, round(check.wrong_share, 2)
+    ('noise found', 0.12)
+    >>> bool((y != truth)[check.suspect_rows()[:100]].mean() > 0.95)
+    True
+    """
+    labels = validate_labels(y, pos_label=pos_label, name="y")
+    if X is None and (probabilities is None or rounds > 1):
+        raise ValueError(
+            "X must hold the features, got None. Pass it, or probabilities and rounds=1."
+        )
+    negative = labels.classes[labels.classes != labels.pos_label][0]
+    names = (str(labels.pos_label), str(negative))
+    n_rows = len(labels.is_positive)
+    model = find_model(estimator)
+    if model is None and X is not None and probabilities is None:
+        model = prepared_logistic(X)
+    classifier = make_classifier(model, scorer, noise_estimator, rounds, cv, n_jobs, random_state)
+    index = getattr(X if hasattr(X, "index") else y, "index", None)
+    data = RowData(
+        X,
+        labels.is_positive,
+        np.arange(n_rows),
+        groups,
+        probabilities,
+        trusted,
+        hashes=None if X is None else hash_rows(X),
+        # Lists have a method of this name.
+        index=None if index is None or callable(index) else np.asarray(index, dtype=object),
+    )
+    settings = CheckSettings(
+        pos_label=None if pos_label is None else repr(pos_label),
+        estimator=model_name(estimator),
+        scorer=model_name(scorer),
+        noise_estimator=str(model_name(noise_estimator)),
+        rounds=rounds,
+        cv=int(cv) if isinstance(cv, Integral) else None,
+        random_state=random_state,
+    )
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    source = Source("arrays", None, None, n_rows, int(shape[1]) if len(shape) > 1 else 1)
+    evidence = gather(data, classifier)
+    check = assemble(evidence, names, settings, source, noise_estimator, Shown())
+    return replace(check, suspects=shown_rows(check))

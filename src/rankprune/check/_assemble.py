@@ -1,0 +1,197 @@
+"""The one builder of a check's record, from evidence in memory or out of core."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from rankprune.core import NoiseRateIntervals, NoiseRates, Verdict
+from rankprune.core._answer import answered_intervals, answered_rates
+from rankprune.core._auc import TELLING_AUC, is_informative
+from rankprune.core._inputs import Inputs
+from rankprune.core._intervals import row_intervals
+from rankprune.diagnostics import calibration, separability_curve
+from rankprune.exceptions import RankPruneWarning, warn_caller
+from rankprune.run import LabelCheck
+from rankprune.run._findings import (
+    BeforeAfter,
+    Confident,
+    Duplicates,
+    Histogram,
+    Source,
+    Subgroup,
+    SuspectRow,
+)
+from rankprune.run._scores import SavedScores, Scores, Tally
+from rankprune.run._settings import CheckSettings
+from rankprune.run._words import INVERTED_SCORES, TOO_GOOD_SCORES
+
+_log = logging.getLogger("rankprune")
+
+_N_RESAMPLES = 200
+# Bins of the histogram that the report draws.
+N_BINS = 50
+_PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was found about the labels, however many rows there were.
+
+    Attributes
+    ----------
+    few : Inputs
+        Labels and scores; of many rows in bins, weighted.
+    verdict : Verdict
+    estimated : NoiseRates
+    scores : Scores or SavedScores
+        With suspects only where noise was found.
+    tally : Tally
+    cutoffs : tuple of two float or None
+        Probabilities at which suspects begin, of either label.
+    histogram : Histogram
+    confident : Confident
+    out_of_fold : bool
+    n_groups : int or None
+    warnings : tuple of str
+    duplicates : Duplicates or None
+    before_after : BeforeAfter or None
+    """
+
+    few: Inputs
+    verdict: Verdict
+    estimated: NoiseRates
+    scores: Scores | SavedScores
+    tally: Tally
+    cutoffs: tuple[float | None, float | None]
+    histogram: Histogram
+    confident: Confident
+    out_of_fold: bool
+    n_groups: int | None
+    warnings: tuple[str, ...]
+    duplicates: Duplicates | None = None
+    before_after: BeforeAfter | None = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What only a table can show: notes on its columns, subgroups, cells of suspects."""
+
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    subgroups: tuple[Subgroup, ...] = ()
+    columns: tuple[str, ...] = ()
+    suspects: tuple[SuspectRow, ...] = ()
+
+
+def assemble(
+    evidence: Evidence,
+    names: tuple[str, str],
+    settings: CheckSettings,
+    source: Source,
+    noise_estimator: Any,
+    shown: Shown,
+) -> LabelCheck:
+    """Return the record of a check.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    names : tuple of two str
+        The positive and the negative label.
+    settings : CheckSettings
+    source : Source
+    noise_estimator : str or callable
+        As passed to the check; the settings hold its name.
+    shown : Shown
+    """
+    few, verdict = evidence.few, evidence.verdict
+    rates = answered_rates(verdict, evidence.estimated)
+    around = _intervals(few, evidence.estimated, noise_estimator, settings.random_state)
+    rows, weight = (few.is_positive, few.probabilities), few.sample_weight
+    return LabelCheck(
+        positive=names[0],
+        negative=names[1],
+        verdict=verdict,
+        noise_rates=rates,
+        estimated_rates=evidence.estimated,
+        intervals=answered_intervals(rates, around),
+        separability=separability_curve(*rows, sample_weight=weight),
+        calibration=calibration(*rows, sample_weight=weight),
+        histogram=evidence.histogram,
+        confident=evidence.confident,
+        positive_cutoff=evidence.cutoffs[0],
+        negative_cutoff=evidence.cutoffs[1],
+        out_of_fold=evidence.out_of_fold,
+        n_groups=evidence.n_groups,
+        duplicates=evidence.duplicates,
+        subgroups=shown.subgroups,
+        suspects=shown.suspects,
+        columns=shown.columns,
+        before_after=evidence.before_after,
+        notes=(*shown.notes, *_score_notes(evidence)),
+        warnings=(*shown.warnings, *evidence.warnings),
+        source=source,
+        settings=settings,
+        versions=_versions(),
+        tally=evidence.tally,
+        scores=evidence.scores,
+    )
+
+
+def _score_notes(evidence: Evidence) -> list[str]:
+    """Return what given scores look like, if they do not look like out-of-fold scores."""
+    if evidence.out_of_fold:
+        return []
+    if evidence.verdict.auc > TELLING_AUC:
+        return [TOO_GOOD_SCORES]
+    few = evidence.few
+    # Informative about the other label: the upper bound of the AUC is below 1/2.
+    inverted = is_informative(~few.is_positive, few.probabilities, few.sample_weight)
+    return [INVERTED_SCORES] if inverted else []
+
+
+def _intervals(
+    few: Inputs, estimated: NoiseRates, noise_estimator: Any, random_state: Any
+) -> NoiseRateIntervals:
+    """Return intervals around the estimate, by drawing rows again."""
+    _log.debug("drawing rows again for the intervals")
+    # Threads on matrices of four numbers take a hundred times as long as the sums.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return row_intervals(
+            few,
+            noise_estimator,
+            estimated,
+            level=0.95,
+            n_resamples=_N_RESAMPLES,
+            random_state=random_state,
+        )
+
+
+def warn_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Repeat each caught warning to the caller once, and return the messages."""
+    told = {
+        str(warning.message): warning.category
+        for warning in caught
+        if issubclass(warning.category, RankPruneWarning | ConvergenceWarning)
+    }
+    for message, category in told.items():
+        warn_caller(message, category)
+    return tuple(told)
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found

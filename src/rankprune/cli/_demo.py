@@ -1,0 +1,68 @@
+"""``rankprune demo``."""
+
+import json
+from pathlib import Path
+
+import click
+
+from rankprune.cli._options import shown
+from rankprune.cli._output import say
+from rankprune.cli._progress import progress
+
+
+@click.command()
+@click.option("--seed", default=0, show_default=True, help="Decides which labels are flipped.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("rankprune-demo"),
+    show_default=True,
+    help="Where the tables and the report go.",
+)
+@click.option("--force", is_flag=True, help="Replace an earlier demonstration.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Of what is printed.",
+)
+@shown
+def demo(seed: int, output: Path, force: bool, form: str, **asked: bool) -> None:
+    """Flip labels of scikit-learn's digits on purpose, and find them again."""
+    from rankprune.demo import refuse_other_folder, run_demo
+    from rankprune.storage._json_records import to_plain
+
+    refuse_other_folder(output, force)
+    quiet = asked["quiet"]
+    with progress(quiet or asked["no_progress"], asked["verbose"]):
+        result = run_demo(output, random_state=seed)
+    if form == "json":
+        click.echo(json.dumps(to_plain(result), default=str))
+        return
+    true, found = result.true_rates, result.estimated_rates
+    click.echo(
+        f"""\
+Is this digit odd? {result.n_rows} rows, {result.n_flipped} labels flipped on purpose.
+
+                               true   estimated
+odd, labeled even            {true.positive_noise_rate:6.1%}      {found.positive_noise_rate:6.1%}
+even, labeled odd            {true.negative_noise_rate:6.1%}      {found.negative_noise_rate:6.1%}
+
+{result.n_suspects} suspects, among them {result.n_found} of the {result.n_flipped} flipped \
+({result.n_found / result.n_flipped:.0%}).
+
+F1 on clean labels of new rows
+  fitted to the noisy labels  {result.f1_noisy:.3f}
+  Rank Pruning                {result.f1_pruned:.3f}
+  fitted to clean labels      {result.f1_clean:.3f}
+
+Report: {result.report}"""
+    )
+    say(
+        f"Next:   rankprune train {result.run} -o {output / 'model.skops'}\n"
+        "        rankprune check YOUR_TABLE.csv --label COLUMN",
+        quiet,
+    )

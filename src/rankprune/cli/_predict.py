@@ -1,0 +1,55 @@
+"""``rankprune predict``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rankprune.cli._options import FILE, force_option, form_option, read_options, shown
+from rankprune.cli._output import print_rows
+from rankprune.cli._progress import progress
+
+_Command = Callable[..., Any]
+
+
+@click.command()
+@click.argument("model", type=FILE)
+@click.argument("table")
+@click.option(
+    "--embeddings", type=click.Path(exists=True, dir_okay=False), metavar="NPY", help="Of TABLE."
+)
+@click.option("--trust", multiple=True, metavar="TYPE", help="A type of your own in the model.")
+@click.option(
+    "-o", "--output", type=FILE, help="TABLE with two more columns, as CSV, TSV or Parquet."
+)
+@read_options
+@form_option("csv", "jsonl", "json", "text")
+@force_option
+@shown
+def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
+    """Score the rows of TABLE by a MODEL that was trained before."""
+    from rankprune.model import load_model, predict_table
+    from rankprune.run._directory import refuse_output
+
+    if output is not None:
+        vectors = asked["embeddings"]
+        refuse_output(output, asked["force"], model, vectors and Path(vectors))
+    loaded = load_model(model, trusted=asked["trust"])
+    with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
+        found = predict_table(
+            loaded,
+            table,
+            output,
+            embeddings=asked["embeddings"],
+            encoding=asked["encoding"],
+            delimiter=asked["delimiter"],
+        )
+    if output is not None:
+        click.echo(output)
+        return
+    labels = (loaded.negative, loaded.positive)
+    rows = ((i + 1, p, labels[p > 0.5]) for i, p in enumerate(found.tolist()))
+    print_rows(("row", "probability", "label"), rows, asked["form"])

@@ -1,0 +1,43 @@
+"""``rankprune report``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rankprune.cli._options import FILE, RUN, force_option, form_option, shown
+from rankprune.cli._output import say
+from rankprune.cli._progress import progress
+
+_Command = Callable[..., Any]
+
+
+@click.command()
+@click.argument("run", type=RUN)
+@click.option(
+    "--top", type=click.IntRange(0, 500), default=100, show_default=True, help="Suspects to show."
+)
+@click.option("--redact", multiple=True, metavar="COL", help="Cells to hide; may be repeated.")
+@click.option("-o", "--output", type=FILE, help="RUN/report.html by default.")
+@form_option("text", "json")
+@force_option
+@shown
+def report(
+    run: Path, top: int, redact: tuple[str, ...], output: Path | None, force: bool, **asked: Any
+) -> None:
+    """Draw the report of RUN again, without fitting anything."""
+    from rankprune.report import write_report
+    from rankprune.run import LabelCheck
+    from rankprune.run._directory import refuse_output
+
+    if output is not None:
+        source = LabelCheck.load(run).source.path
+        refuse_output(output, force, None if source is None else Path(source))
+    with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
+        place = write_report(run, output, top=top, redact=redact)
+    click.echo(json.dumps({"report": str(place)}) if asked["form"] == "json" else place)
+    say("Open it in a browser; it needs no network.", asked["quiet"])

@@ -1,0 +1,65 @@
+"""What noise rates can be together: limits, contradictions, and the nearest possible pair."""
+
+from __future__ import annotations
+
+# Rounding may carry a share this far beyond its range; more than that is a contradiction.
+ROUNDING = 1e-12
+# Rates at the edge of what can be are drawn in by this share, so that their sum stays below 1.
+EDGE = 1e-6
+
+
+def possible_noise_rates(
+    positive: float, negative: float, observed: float
+) -> tuple[float, float, bool]:
+    """Return the nearest noise rates that the observed prevalence allows, and whether they moved.
+
+    Estimates are counted, not derived, so they may contradict rho_0 <= p_s1 <= 1 - rho_1.
+    """
+    # Labels that carry no information reach both limits; then both give way alike, which leaves
+    # the prevalence as observed.
+    both = min(positive, 1 - observed) + min(negative, observed)
+    shrink = 1 - EDGE if both > 1 - EDGE else 1.0
+    positive, positive_moved = drawn_in(positive, (1 - observed) * shrink)
+    negative, negative_moved = drawn_in(negative, observed * shrink)
+    return positive, negative, positive_moved or negative_moved
+
+
+def drawn_in(rate: float, limit: float) -> tuple[float, bool]:
+    """Return a rate between 0 and the limit, and whether it moved by more than rounding."""
+    return min(max(rate, 0.0), limit), rate > limit + 2 * EDGE or rate < -2 * EDGE
+
+
+def refuse_impossible(positive: float, negative: float, observed: float) -> None:
+    """Refuse noise rates that add up to 1, or to more wrong labels than a class has."""
+    if positive + negative >= 1 - ROUNDING:
+        raise ValueError(
+            "positive_noise_rate + negative_noise_rate must be below 1, got "
+            f"{positive:g} + {negative:g} = {positive + negative:g}. Check which class is "
+            "positive, or use a stronger classifier."
+        )
+    if negative > observed + ROUNDING:
+        raise ValueError(
+            "negative_noise_rate must not exceed the share of positive labels, got "
+            f"{negative:g} with {observed:g} of the labels positive. Wrong positive labels alone "
+            "would be more than all of them: check the rate, or which class is positive."
+        )
+    if positive > 1 - observed + ROUNDING:
+        raise ValueError(
+            "positive_noise_rate must not exceed the share of negative labels, got "
+            f"{positive:g} with {1 - observed:g} of the labels negative. Wrong negative labels "
+            "alone would be more than all of them: check the rate, or which class is positive."
+        )
+
+
+def refuse_contradiction(contradicts: bool, first: str, second: str) -> None:
+    """Refuse two rates, by their names, that leave no room for the rows."""
+    if contradicts:
+        raise ValueError(
+            f"{first} and {second} must fit the observed prevalence, but they imply more wrong "
+            "labels than there are rows. Check the rates, and which class is positive."
+        )
+
+
+def part_of(mass: float, whole: float) -> float:
+    """Return mass / whole, and no noise in a class that has no members."""
+    return mass / whole if mass > 0 else 0.0

@@ -1,0 +1,111 @@
+"""Every sentence about noise rates and the verdict on them, written once for all who show them."""
+
+from __future__ import annotations
+
+OVER_ROWS = (
+    "the random choice of rows, with their probabilities as they are; not the error of the model "
+    "behind them"
+)
+OVER_REFITS = (
+    "the random choice of rows and the folds and models fitted to them; not the limits of the kind "
+    "of model"
+)
+
+NOT_RELIABLE = "not reliable: the probabilities do not tell the labels apart"
+AUC_REASON = "the lower 95 % bound of their AUC is not above 1/2"
+
+WHAT_WOULD_SETTLE_IT = (
+    "A better model would settle it, or a person who checks a random sample of rows."
+)
+MORE_ROWS_WOULD_SETTLE_IT = (
+    "More rows would settle it, or a person who checks a random sample of them."
+)
+PRUNING_WOULD_HARM = "Pruning would do more harm than good: fit the plain classifier."
+ONE_MODEL = (
+    "Only one model was used, and its weaknesses look like noise. Use several, such as the "
+    "committee."
+)
+
+# What each rate of `NoiseRates` is the share of.
+RATE_NAMES = {
+    "positive_noise_rate": "true positives labeled negative",
+    "negative_noise_rate": "true negatives labeled positive",
+    "positive_label_error_rate": "positive labels that are wrong",
+    "negative_label_error_rate": "negative labels that are wrong",
+    "observed_prevalence": "positive labels among all",
+    "estimated_prevalence": "true positives among all",
+}
+
+
+def rates_title(reliable: bool) -> str:
+    """Return the title of a table of rates."""
+    return "Noise rates" if reliable else "Noise rates (not reliable)"
+
+
+def interval_text(estimate: float, low: float, high: float) -> str:
+    """Return an estimate with its interval, in percent."""
+    return f"{estimate:.1%} ({low:.1%} to {high:.1%})"
+
+
+def coverage_line(level: float, covers: str) -> str:
+    """Return the line below a list of intervals."""
+    return f"{level:.0%} intervals, covering {covers}"
+
+
+def thresholds_reason(positive: float, negative: float) -> str:
+    """Return why mean scores say that the probabilities do not tell the labels apart."""
+    return (
+        "positive labels score no higher on average than negative ones "
+        f"({positive:.3g} against {negative:.3g})"
+    )
+
+
+def not_told_apart(reason: str) -> str:
+    """Return that the scores are uninformative, and why."""
+    return f"The probabilities do not tell the labels apart: {reason}."
+
+
+def too_few_rows(n_rows: float, needed: int) -> str:
+    """Return that there are too few rows for a verdict."""
+    rows = "1 row" if int(n_rows) == 1 else f"{int(n_rows)} rows"
+    return f"There are too few rows to tell: {rows}, and a verdict takes at least {needed}."
+
+
+def affects_little(affected: float, limit: float) -> str:
+    """Return how little noise there is for the labels to count as clean."""
+    return (
+        f"By the lowest of the models' estimates, wrong labels affect {affected:.1%} of the "
+        f"smaller class; up to {limit:.0%} counts as clean."
+    )
+
+
+def affects_much(affected: float) -> str:
+    """Return how much of the smaller class noise seems to affect."""
+    return (
+        f"Wrong labels seem to affect {affected:.1%} of the smaller class, even by the lowest of "
+        "the models' estimates."
+    )
+
+
+def hard_problem(noisy_auc: float, clean_auc: float) -> str:
+    """Return why noise cannot be told from overlap."""
+    return (
+        f"But the scores separate the classes poorly (AUC {noisy_auc:.2f}), and would do so even "
+        f"without that noise (AUC {clean_auc:.2f}): a clean but hard problem looks the same."
+    )
+
+
+def wrong_labels(positive: float, negative: float) -> str:
+    """Return the label error rates of both classes."""
+    return (
+        f"An estimated {positive:.1%} of the positive labels and {negative:.1%} of the negative "
+        "labels are wrong."
+    )
+
+
+def separate_classes(noisy_auc: float, clean_auc: float) -> str:
+    """Return why what was found is noise and not overlap."""
+    return (
+        f"With correct labels the scores would separate the classes well (AUC {clean_auc:.2f}; "
+        f"{noisy_auc:.2f} with the given labels), so overlap does not explain it."
+    )

@@ -1,0 +1,1 @@
+"""Noise estimators, one idea a file, and the registry of their names."""

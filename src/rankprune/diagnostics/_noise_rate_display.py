@@ -1,0 +1,107 @@
+"""The plot of the noise rates with their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from rankprune.core import NoiseRateIntervals, noise_rate_intervals
+from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, NoiseEstimator
+from rankprune.diagnostics._display import BLUE, ORANGE, ScoresDisplay
+
+
+class NoiseRateDisplay(ScoresDisplay):
+    """The four rates with their intervals.
+
+    Parameters
+    ----------
+    intervals : NoiseRateIntervals
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune import flip_labels
+    >>> from rankprune.diagnostics import NoiseRateDisplay
+    >>> truth = np.repeat([0, 1], 500)
+    >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
+    >>> display = NoiseRateDisplay.from_predictions(labels, 0.8 * truth, n_resamples=50)
+    >>> display.ax_.get_xlabel().splitlines()[0]
+    'share, with 95% intervals from resampled rows;'
+    """
+
+    _is_random = True
+
+    def __init__(self, intervals: NoiseRateIntervals) -> None:
+        self.intervals = intervals
+
+    @classmethod
+    def from_predictions(
+        cls,
+        labels: ArrayLike,
+        probabilities: ArrayLike,
+        *,
+        method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+        level: float = 0.95,
+        n_resamples: int = 200,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        random_state: Any = None,
+        ax: Any = None,
+    ) -> NoiseRateDisplay:
+        """Return the display of labels and out-of-fold probabilities, drawn."""
+        intervals = noise_rate_intervals(
+            labels,
+            probabilities,
+            method=method,
+            level=level,
+            n_resamples=n_resamples,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            random_state=random_state,
+        )
+        return cls(intervals).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> NoiseRateDisplay:
+        """Draw the rates as points with bars; the axis label says what the bars cover."""
+        ax = self._draw_on(ax)
+        found = self.intervals
+        rows = (
+            (
+                "negative labels\nthat are wrong",
+                found.negative_label_error_rate,
+                BLUE,
+                "s",
+            ),
+            (
+                "positive labels\nthat are wrong",
+                found.positive_label_error_rate,
+                ORANGE,
+                "o",
+            ),
+            ("true negatives\nlabeled positive", found.negative_noise_rate, BLUE, "s"),
+            ("true positives\nlabeled negative", found.positive_noise_rate, ORANGE, "o"),
+        )
+        most = max(0.1, *(interval.high for _, interval, _, _ in rows))
+        for height, (_, interval, color, marker) in enumerate(rows):
+            ax.plot([interval.low, interval.high], [height, height], color=color, linewidth=4)
+            ax.plot(interval.estimate, height, marker, color=color, markersize=9)
+            ax.annotate(
+                f"{interval.estimate:.1%}",
+                (interval.estimate, height),
+                xytext=(0, 8),
+                textcoords="offset points",
+                # Near the frame, centred text would cross it.
+                ha="left" if interval.estimate < 0.05 * most else "center",
+            )
+        ax.set(
+            yticks=range(len(rows)),
+            yticklabels=[name for name, _, _, _ in rows],
+            ylim=(-0.5, len(rows) - 0.3),
+            xlim=(-0.03 * most, 1.1 * most),
+            xlabel=f"share, with {found.level:.0%} intervals from resampled rows;\n"
+            "they do not cover the model's bias",
+            title="Noise rates" if found.reliable else "Noise rates (not reliable)",
+        )
+        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
+        return self

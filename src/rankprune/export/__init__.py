@@ -1,0 +1,6 @@
+"""The table given back: suspects marked or left out, or labels as reviewers settled them."""
+
+from rankprune.export._marked import export_table
+from rankprune.export._reviewed import Exported, export_reviewed
+
+__all__ = ["Exported", "export_reviewed", "export_table"]

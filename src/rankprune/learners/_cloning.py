@@ -1,0 +1,69 @@
+"""Seeded clones: the caller's objects are never fitted, global random state is never used."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import get_tags
+
+RandomState = int | np.random.RandomState | None
+
+_MAX_SEED = np.iinfo(np.int32).max
+
+
+def default_estimator() -> LogisticRegression:
+    """Return the classifier that is fitted if no estimator is given."""
+    return LogisticRegression(max_iter=1000)
+
+
+def private_random_state(random_state: RandomState) -> np.random.RandomState:
+    """Return a new generator, so that neither NumPy's global one nor the caller's advances."""
+    if isinstance(random_state, np.random.RandomState):
+        return copy.deepcopy(random_state)
+    if random_state is None or isinstance(random_state, Integral):
+        return np.random.RandomState(random_state)
+    raise ValueError(
+        f"random_state must be an int, a RandomState or None, got {random_state!r}. Pass an int "
+        "for reproducible results."
+    )
+
+
+def draw_seed(generator: np.random.RandomState) -> int:
+    """Return a seed for what scikit-learn would otherwise seed globally."""
+    return int(generator.randint(_MAX_SEED))
+
+
+def fresh_clone(estimator: Any, seed: int) -> Any:
+    """Return an unfitted clone in which every ``random_state=None`` is replaced by the seed."""
+    cloned = clone(estimator)
+    parameters = cloned.get_params(deep=True)
+    replaced = {
+        name: seed
+        for name, value in parameters.items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    # Splitters are not estimators: their seed is an attribute.
+    for name, value in parameters.items():
+        if hasattr(value, "split") and hasattr(value, "get_n_splits"):
+            replaced[name] = seeded_splitter(value, seed)
+    return cloned.set_params(**replaced) if replaced else cloned
+
+
+def seeded_splitter(splitter: Any, seed: int) -> Any:
+    """Return a copy of a splitter that shuffles by the seed if it had none."""
+    splitter = copy.deepcopy(splitter)
+    if getattr(splitter, "shuffle", True) and getattr(splitter, "random_state", 0) is None:
+        splitter.random_state = seed
+    return splitter
+
+
+def copy_input_tags(tags: Any, estimator: Any) -> Any:
+    """Return the tags of a meta-estimator, with the input tags of its estimator."""
+    tags.input_tags = get_tags(estimator).input_tags
+    tags.input_tags.pairwise = False  # rows are dropped, but not their columns
+    return tags

@@ -1,0 +1,224 @@
+"""The base of classifiers that estimate noise rates from out-of-fold probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import StrOptions
+
+from rankprune.core import NOISE_ESTIMATORS, NoiseRates, Verdict
+from rankprune.core._answer import answered_rates
+from rankprune.core._inputs import (
+    FloatArray,
+    validate_probabilities,
+)
+from rankprune.core._verdict import judge
+from rankprune.core.estimators._registry import (
+    DEFAULT_ESTIMATOR,
+    estimate_unknown_rates,
+    warn_if_uninformative,
+)
+from rankprune.learners._base import DelegatingClassifier, FitRows, RowStatus, Weights
+from rankprune.learners._cloning import (
+    RandomState,
+    draw_seed,
+)
+from rankprune.learners._committee import committee_members
+from rankprune.learners._probabilities import (
+    NO_EFFECT,
+    Folds,
+    check_predicts_probabilities,
+    make_splits,
+)
+from rankprune.learners._sample_weights import warn_if_weights_are_lost
+
+
+class Opinions(NamedTuple):
+    """The probabilities that each scorer gives to every row, and the folds that they come from."""
+
+    folds: Folds
+    columns: FloatArray
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Out-of-fold probabilities and the rates estimated from them, with their folds.
+
+    Attributes
+    ----------
+    opinions : ndarray of shape (n_rows, n_scorers)
+        The probabilities by each scorer; ``scores`` is their mean.
+    estimated, rates : NoiseRates
+        As estimated, and as used: 0 if the verdict is that the labels are clean.
+    """
+
+    folds: Folds
+    opinions: FloatArray
+    scores: FloatArray
+    estimated: NoiseRates
+    rates: NoiseRates
+    verdict: Verdict | None
+
+
+class RateBasedClassifier(DelegatingClassifier):
+    """A classifier whose final fit depends on noise rates, known or estimated."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
+        **DelegatingClassifier._parameter_constraints,
+        "noise_estimator": [StrOptions(set(NOISE_ESTIMATORS)), callable],
+    }
+
+    rounds: int = 1
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        scorer: Any = None,
+        pos_label: Any = None,
+        positive_noise_rate: float | None = None,
+        negative_noise_rate: float | None = None,
+        noise_estimator: str | Callable[..., NoiseRates] = DEFAULT_ESTIMATOR,
+        cv: Any = 3,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.scorer = scorer
+        self.pos_label = pos_label
+        self.positive_noise_rate = positive_noise_rate
+        self.negative_noise_rate = negative_noise_rate
+        self.noise_estimator = noise_estimator
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _known(self) -> tuple[float | None, float | None]:
+        return self.positive_noise_rate, self.negative_noise_rate
+
+    def _score(
+        self,
+        rows: FitRows,
+        probabilities: ArrayLike | None,
+        generator: np.random.RandomState,
+    ) -> Opinions:
+        """Return the scorers' probabilities of every row: those given, or out of fold."""
+        self._known_rates(rows.status)  # refuses impossible rates before anything is fitted
+        folds = self._folds(rows, generator, probabilities is None or self.rounds > 1)
+        if probabilities is None:
+            return Opinions(folds, self._score_folds(folds, rows.weight))
+        return Opinions(folds, validate_probabilities(probabilities, rows.n_rows)[:, None])
+
+    def _estimate(self, rows: FitRows, opinions: Opinions) -> Scored:
+        """Return the mean probabilities, the noise rates and, by a committee, the verdict."""
+        # The mean is a new array even of one column: scores and opinions never share memory.
+        scores: FloatArray = opinions.columns.mean(axis=1)
+        estimated = self._rates(rows.status, scores)
+        verdict = self._verdict(rows.status, scores, opinions.columns, estimated)
+        rates = answered_rates(verdict, estimated)
+        return Scored(opinions.folds, opinions.columns, scores, estimated, rates, verdict)
+
+    def _learn_rates(
+        self,
+        rows: FitRows,
+        probabilities: ArrayLike | None,
+        generator: np.random.RandomState,
+        *,
+        needs_scores: bool,
+    ) -> None:
+        """Set the rates, and the probabilities if the rates or the method need them."""
+        known = self._known_rates(rows.status)
+        if known is None or needs_scores:
+            self._keep_scores(self._estimate(rows, self._score(rows, probabilities, generator)))
+            return
+        if probabilities is not None:
+            validate_probabilities(probabilities, rows.n_rows)
+        self.noise_rates_ = known
+
+    def _keep_scores(self, scored: Scored) -> None:
+        """Set the attributes that follow from the scores."""
+        self.noise_rates_ = scored.rates
+        if scored.verdict is not None:
+            self.verdict_ = scored.verdict
+        self.probabilities_ = scored.scores
+
+    def _is_committee(self) -> bool:
+        return isinstance(self.scorer, str)
+
+    def _has_own_scorer(self) -> bool:
+        return self.scorer is not None and not self._is_committee()
+
+    def _scorers(self) -> tuple[Any, ...]:
+        if not self._is_committee():
+            return (self.scorer if self._has_own_scorer() else self._base(),)
+        if self.scorer != "committee":
+            raise ValueError(
+                'scorer must be a classifier, "committee" or None, got '
+                f"{self.scorer!r}. Pass a classifier that has predict_proba."
+            )
+        return committee_members(self._base())
+
+    def _folds(self, rows: FitRows, generator: np.random.RandomState, is_scored: bool) -> Folds:
+        """Return the folds that score the rows; no splits if no scores are needed."""
+        scorers = self._scorers()
+        if not is_scored:
+            return Folds(scorers, rows.X, rows.labels, [], self.n_jobs, seed=0)
+        check_predicts_probabilities(
+            scorers[0], "scorer" if self._has_own_scorer() else "estimator"
+        )
+        if self._has_own_scorer():  # the estimator itself is checked at its final fit
+            warn_if_weights_are_lost(scorers[0], rows.weight, NO_EFFECT)
+        splits = make_splits(
+            self.cv, rows.X, rows.labels, rows.groups, rows.weight, draw_seed(generator)
+        )
+        self._log("scoring %d rows in %d folds", rows.n_rows, len(splits))
+        return Folds(scorers, rows.X, rows.labels, splits, self.n_jobs, draw_seed(generator))
+
+    def _score_folds(self, folds: Folds, weight: Weights) -> NDArray[np.float64]:
+        """Return the probabilities by each scorer, one column each."""
+        try:
+            return folds.score_each(weight)
+        except (TypeError, ValueError) as error:
+            if self._is_committee():
+                error.add_note(
+                    'scorer="committee" fits a forest and boosting to the same X as the estimator, '
+                    "or to the output of all but the last step of its Pipeline: this must be "
+                    "numeric. Put the preprocessing into a Pipeline."
+                )
+            raise
+
+    def _known_rates(self, status: RowStatus) -> NoiseRates | None:
+        """Return the rates if both are known, after refusing impossible ones."""
+        known = self._known()
+        n_positive, n_negative = status.masses()
+        positive, negative = (0.0 if rate is None else rate for rate in known)
+        observed = n_positive / (n_positive + n_negative)
+        rates = NoiseRates.from_noise_rates(positive, negative, observed)
+        if None in known:
+            return None
+        return replace(rates, n_positive=n_positive, n_negative=n_negative)
+
+    def _rates(self, status: RowStatus, scores: FloatArray) -> NoiseRates:
+        inputs, known = status.inputs(scores), self._known_rates(status)
+        if known is not None:
+            warn_if_uninformative(inputs, known)
+            return known
+        positive, negative = self._known()
+        return estimate_unknown_rates(
+            inputs, self.noise_estimator, positive=positive, negative=negative
+        )
+
+    def _verdict(
+        self, status: RowStatus, scores: FloatArray, opinions: FloatArray, estimated: NoiseRates
+    ) -> Verdict | None:
+        """Return the committee's verdict, None where there is no committee or a rate is known."""
+        if opinions.shape[1] == 1 or self._known() != (None, None):
+            return None
+        members = list(opinions[status.doubted].T)
+        return judge(status.inputs(scores), members, self.noise_estimator, estimated=estimated)

@@ -1,0 +1,15 @@
+"""The classifier that correct labels would have given: trained, kept in a file, applied."""
+
+from rankprune.model._file import TableModel, load_model
+from rankprune.model._predict import predict_table
+from rankprune.model._train import ReviewedModel, train_model, train_plain, train_reviewed
+
+__all__ = [
+    "ReviewedModel",
+    "TableModel",
+    "load_model",
+    "predict_table",
+    "train_model",
+    "train_plain",
+    "train_reviewed",
+]

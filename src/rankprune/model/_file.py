@@ -1,0 +1,154 @@
+"""The model file: written and read with skops, so that it holds data and never code.
+
+Types that are not known to be harmless are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.exceptions import TableError
+from rankprune.storage._atomic import whole_file
+from rankprune.storage._json_records import from_plain, to_plain
+from rankprune.table import Table
+from rankprune.table._embeddings import read_embeddings
+from rankprune.table._features import (
+    Category,
+    Encoder,
+    Number,
+)
+
+SCHEMA = 1
+# Parts of the models that come with this package, which skops does not know to be harmless.
+_OURS = (
+    "rankprune.learners._committee.Boosting",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+)
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """A classifier of a table's rows, with what it takes to read them.
+
+    Attributes
+    ----------
+    encoder : Encoder
+        How a table becomes features.
+    classifier : classifier
+        Fitted; its positive class is True.
+    label : str
+        The column it predicts.
+    positive, negative : str
+        Its two values.
+    noise_rates : dict
+        By which it was corrected.
+    n_rows, n_pruned : int
+        Rows with a label, and those of them that were left out of the fit; 0 where the model comes
+        from a file.
+    """
+
+    encoder: Encoder
+    classifier: Any
+    label: str
+    positive: str
+    negative: str
+    noise_rates: dict[str, Any]
+    n_rows: int = 0
+    n_pruned: int = 0
+
+    def predict_proba(self, table: Table, embeddings: Any = None) -> NDArray[np.float64]:
+        """Return the probability of the positive label for each row of an open table."""
+        vectors = read_embeddings(embeddings, table.n_rows)
+        n_given = 0 if vectors is None else vectors.shape[1]
+        if n_given != self.encoder.n_embedded:
+            raise TableError(
+                f"embeddings must have the {self.encoder.n_embedded} columns that the model was "
+                f"fitted with, got {n_given}."
+            )
+        columns = self.classifier.predict_proba(self.encoder.transform(table, vectors))
+        position = list(self.classifier.classes_).index(True)
+        return np.asarray(columns[:, position], dtype=np.float64)
+
+    def save(self, path: Any) -> Path:
+        """Write the model to a file."""
+        skops = _skops()
+        place = Path(path)
+        content = {
+            "schema": SCHEMA,
+            "numbers": to_plain(self.encoder.numbers),
+            "categories": to_plain(self.encoder.categories),
+            "words": self.encoder.words,
+            "n_embedded": self.encoder.n_embedded,
+            "classifier": self.classifier,
+            "label": self.label,
+            "positive": self.positive,
+            "negative": self.negative,
+            "noise_rates": self.noise_rates,
+        }
+        with whole_file(place) as part:
+            skops.dump(content, part)
+        return place
+
+
+def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
+    """Return a model from its file, after refusing types that may do harm.
+
+    Parameters
+    ----------
+    path : path
+    trusted : sequence of str
+        Types to allow beside those of scikit-learn and this package, as the error names them.
+    """
+    skops = _skops()
+    place = Path(path)
+    if not place.is_file():
+        raise TableError(f"path must be a model file; {place} does not exist. Train one first.")
+    allowed = {*_OURS, *trusted}
+    try:
+        unknown = [name for name in skops.get_untrusted_types(file=place) if name not in allowed]
+    except Exception as error:  # a broken archive fails in many ways
+        raise TableError(f"{place} is not a model of rankprune: {error}.") from error
+    moved = [name for name in unknown if name.startswith("rankprune.")]
+    if moved:
+        raise TableError(
+            f"{place} was written by an earlier version of rankprune ({', '.join(moved)}). Train "
+            "the model again."
+        )
+    if unknown:
+        raise TableError(
+            f"{place} holds types that are not known to be harmless: {', '.join(unknown)}. If you "
+            f"made the file, pass trusted={unknown!r}."
+        )
+    content = skops.load(place, trusted=sorted(allowed))
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        raise TableError(f"{place} is not a model that this version reads. Train it again.")
+    encoder = Encoder(
+        tuple(from_plain(Number, number) for number in content["numbers"]),
+        tuple(from_plain(Category, category) for category in content["categories"]),
+        content["words"],
+        content["n_embedded"],
+    )
+    return TableModel(
+        encoder,
+        content["classifier"],
+        content["label"],
+        content["positive"],
+        content["negative"],
+        content["noise_rates"],
+    )
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            "Models in files need skops, which is not installed. Install rankprune[cli]."
+        ) from error
+    return skops.io

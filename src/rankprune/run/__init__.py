@@ -1,0 +1,5 @@
+"""The record of one check: settings, results, scores, reviewers' decisions, and its words."""
+
+from rankprune.run._label_check import LabelCheck
+
+__all__ = ["LabelCheck"]

@@ -1,0 +1,79 @@
+"""The table of a run, opened again: refused where its content or its embeddings have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rankprune.exceptions import TableError
+from rankprune.learners._named_models import MODELS, find_model
+from rankprune.run._label_check import LabelCheck
+from rankprune.run._rows import TableRows, read_rows
+from rankprune.table import Table, open_table
+
+
+def chosen_model(run: LabelCheck, model: Any) -> Any:
+    """Return the model that was passed, or the one of the check."""
+    name = run.settings.estimator
+    if model is None and name not in MODELS:
+        # What a file names is not imported and called because a file says so.
+        raise TableError(
+            f"The check used your own estimator, {name!r}. Pass it again as estimator."
+        )
+    return find_model(name if model is None else model)
+
+
+@contextmanager
+def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> Iterator[Table]:
+    """Open the table of a run, and refuse it if it has changed since the check.
+
+    Parameters
+    ----------
+    run : LabelCheck
+    table : path or data frame, default=None
+        The table as it is now; by default it is read from its original path.
+    watch : bool, default=True
+        As in `open_table`.
+    """
+    settings = run.settings
+    if not settings.is_of_table or (table is None and run.source.path is None):
+        raise TableError(
+            f"The checked table cannot be opened again: it was read from {run.source.name}. Pass "
+            "the same table again as table, or check a file."
+        )
+    with open_table(
+        table if table is not None else run.source.path,
+        encoding=settings.encoding,
+        delimiter=settings.delimiter,
+        watch=watch,
+    ) as opened:
+        if opened.sha256 != run.source.sha256 or opened.n_rows != run.source.n_rows:
+            raise TableError(
+                f"{opened.name} is not the table that was checked: its content has changed since. "
+                "Check it again."
+            )
+        yield opened
+
+
+def read_checked_rows(run: LabelCheck, table: Any = None, embeddings: Any = None) -> TableRows:
+    """Return the rows of a run's table, with the embeddings that it was checked with.
+
+    Parameters
+    ----------
+    run, table
+        As in `open_checked`.
+    embeddings : path or array, default=None
+        By default the file that was named for the check.
+    """
+    settings = run.settings
+    with open_checked(run, table) as opened:
+        rows = read_rows(
+            opened, settings, settings.embeddings if embeddings is None else embeddings
+        )
+    if rows.embeddings_sha256 != settings.embeddings_sha256:
+        raise TableError(
+            "embeddings must be those of the check; their numbers have changed since. Check again, "
+            "or pass the right file."
+        )
+    return rows

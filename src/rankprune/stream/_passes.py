@@ -1,0 +1,79 @@
+"""One pass over the batches, or several, on one thread or more."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from rankprune.core import ConfidentState, Cutoffs
+from rankprune.stream._sources import Batch, Batches, MappedBatches, opened_batches
+
+
+def find_cutoffs(batches: Batches, state: ConfidentState) -> Cutoffs:
+    """Return the cut-offs after the passes of a state over batches."""
+    with opened_batches(batches, None) as source:
+        return go_over(source, state, 1).cutoffs()
+
+
+def go_over(source: MappedBatches, state: ConfidentState, n_jobs: int) -> ConfidentState:
+    """Return the state after as many passes as it needs."""
+    while not state.is_done:
+        state = _one_pass(source, state, n_jobs).after_pass()
+    return state
+
+
+def _one_pass(source: MappedBatches, state: ConfidentState, n_jobs: int) -> ConfidentState:
+    states: list[ConfidentState] = []
+    own = threading.local()
+
+    def update(batch: Batch) -> None:
+        if not hasattr(own, "state"):
+            own.state = state.empty()
+            states.append(own.state)
+        own.state.update(*batch)
+
+    with thread_pool(n_jobs) as run:
+        run(update, source.held(n_jobs))
+    merged = state.empty()
+    for one in states:
+        merged = merged.merge(one)
+    return merged
+
+
+@contextmanager
+def thread_pool(n_jobs: int) -> Iterator[Callable[[Callable[[Any], None], Iterator[Any]], None]]:
+    """Yield a function that calls another for each of many things, in several threads.
+
+    No more of them are taken than there are threads, so that they need not fit into memory.
+    """
+    if n_jobs == 1:
+
+        def in_turn(call: Callable[[Any], None], things: Iterator[Any]) -> None:
+            for thing in things:
+                call(thing)
+
+        yield in_turn
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+        lock, failed = threading.Lock(), threading.Event()
+
+        def side_by_side(call: Callable[[Any], None], things: Iterator[Any]) -> None:
+            def work() -> None:
+                try:
+                    while not failed.is_set():
+                        with lock:
+                            thing = next(things, None)
+                        if thing is None:
+                            return
+                        call(thing)
+                except BaseException:
+                    failed.set()  # the others stop, too
+                    raise
+
+            for done in [pool.submit(work) for _ in range(n_jobs)]:
+                done.result()
+
+        yield side_by_side

@@ -1,0 +1,46 @@
+"""Embeddings: vectors given beside a table, one for each row."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.exceptions import TableError
+
+_log = logging.getLogger("rankprune")
+
+
+def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the vectors given beside a table, a row of numbers for each of its rows."""
+    if embeddings is None:
+        return None
+    if isinstance(embeddings, str | Path):
+        if not Path(embeddings).is_file():
+            raise TableError(f"embeddings must be an npy file; {embeddings} does not exist.")
+        try:
+            embeddings = np.load(embeddings, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise TableError(
+                f"embeddings must be an npy file of numbers; {embeddings} cannot be read as one. "
+                "Write it with numpy.save."
+            ) from error
+    vectors = np.asarray(embeddings, dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != n_rows:
+        raise TableError(
+            f"embeddings must hold one row of numbers for each of the {n_rows} rows of the "
+            f"table, got an array of shape {vectors.shape}. Check that both have the same rows "
+            "in the same order."
+        )
+    if not np.isfinite(vectors).all():
+        raise TableError("embeddings must be finite, but some are NaN or infinite. Replace them.")
+    return vectors
+
+
+def array_sha256(values: NDArray[np.float64]) -> str:
+    """Return the SHA-256 hash of an array of numbers, which tells whether it has changed."""
+    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()

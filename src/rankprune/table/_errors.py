@@ -1,0 +1,84 @@
+"""Errors about files that cannot be read, in plain words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rankprune.exceptions import TableError
+
+# A record longer than this is not read; the buffer must hold at least one.
+MAX_RECORD, _BUFFER = 1 << 25, 1 << 26
+# Characters of a cell that an error message shows.
+MAX_SHOWN_RECORD = 60
+
+
+def refuse_repeated(names: Sequence[str], table: str) -> None:
+    repeated = (
+        sorted({name for name in names if names.count(name) > 1})
+        if len(set(names)) < len(names)
+        else []
+    )
+    if repeated:
+        raise TableError(
+            f"Column names must differ; {table} has {listed(repeated)} more than once. Rename "
+            "one of them."
+        )
+
+
+class Unreadable(TableError):
+    """The error about a file that DuckDB cannot read.
+
+    Attributes
+    ----------
+    is_ragged : bool
+        Some row has too many or too few cells.
+    is_uneven : bool
+        Lines end in different ways.
+    """
+
+    is_ragged = False
+    is_uneven = False
+
+
+def readable(error: Exception, name: str, kind: str) -> Unreadable:
+    """Return DuckDB's error about a file as one line."""
+    text = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    if line is None:
+        first = text.splitlines()[0].split(": ", 1)[-1]
+        advice = {
+            "parquet": "Check that the file is complete, or write it again.",
+        }.get(kind, "Check the file.")
+        unreadable = Unreadable(f"{name} cannot be read: {first[:300].rstrip(' .')}. {advice}")
+        unreadable.is_uneven = "invalid state" in text
+        return unreadable
+    counted = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if counted is not None:
+        ragged = Unreadable(ragged_text(name, int(counted[1]), int(line[1]), int(counted[2])))
+        ragged.is_ragged = True
+        return ragged
+    if "unterminated quote" in text:
+        cause = "a quote is opened and never closed, or followed by more text"
+    elif "Maximum line size" in text:
+        cause = f"it is longer than {MAX_RECORD >> 20} MiB"
+    else:
+        cause = (
+            text.splitlines()[2][:MAX_SHOWN_RECORD]
+            if len(text.splitlines()) > 2
+            else text[:MAX_SHOWN_RECORD]
+        )
+    return Unreadable(f"{name} cannot be read at line {line[1]}: {cause}. Fix that line.")
+
+
+def ragged_text(name: str, expected: int, line: int, found: int) -> str:
+    return (
+        f"{name} must have {expected} cells in every row, as in its header; line {line} has "
+        f"{found}. Fix that line. If the delimiter was guessed wrong, name it, such as "
+        "delimiter=';'."
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name[:MAX_SHOWN_RECORD]) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"

@@ -1,0 +1,219 @@
+"""Open a table in a file, on a pipe or in memory, through DuckDB and without changing a cell.
+
+Text files are read as text: a cell ``007`` stays ``007``; which columns are numbers is decided when
+features are made. SQL refers to columns by their position, so no name can break it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rankprune.exceptions import TableError
+from rankprune.storage._atomic import unfinished
+from rankprune.storage._sql import sql_name, sql_text
+from rankprune.table._csv_records import count_cells, csv_records
+from rankprune.table._errors import (
+    MAX_RECORD,
+    Unreadable,
+    ragged_text,
+    refuse_repeated,
+)
+from rankprune.table._headers import csv_header, json_names, parquet_columns
+from rankprune.table._source import Spooled, existing, refuse_unknown_encoding, spool
+from rankprune.table._table import MANY_COLUMNS, Table
+
+_log = logging.getLogger("rankprune")
+
+
+@contextmanager
+def open_table(
+    table: Any, *, encoding: str | None = None, delimiter: str | None = None, watch: bool = True
+) -> Iterator[Table]:
+    """Open a file, standard input (``-``) or a data frame as a table.
+
+    Parameters
+    ----------
+    table : path, "-" or data frame
+        CSV, TSV, JSON lines or Parquet, also compressed with gzip, recognised by its ending or its
+        content; or a data frame of pandas or polars.
+    encoding : str, default=None
+        The encoding of a text file; by default UTF-8, or UTF-16 if it begins with a byte order
+        mark.
+    delimiter : str, default=None
+        The delimiter of a CSV file; by default the most frequent one in the header.
+    watch : bool, default=True
+        Raise an error at the end if the file has changed in the meantime.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError(
+            "Tables need DuckDB, which is not installed. Install rankprune[cli]."
+        ) from error
+    if encoding is not None:
+        refuse_unknown_encoding(encoding)
+    _log.debug("reading %s", "a data frame" if hasattr(table, "columns") else table)
+    with (
+        tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
+        unfinished(Path(folder)),
+        duckdb.connect(config={"temp_directory": folder}) as connection,
+    ):
+        connection.execute("SET preserve_insertion_order = true")
+        # In a notebook without ipywidgets the bar is off already, and DuckDB refuses to set it.
+        with suppress(duckdb.InvalidInputException):
+            connection.execute("SET enable_progress_bar = false")
+        # The hour of a timestamp must not depend on the time zone of the computer.
+        connection.execute("SET TimeZone = 'UTC'")
+        if not isinstance(table, str | os.PathLike):
+            yield _frame_table(table, connection, Path(folder))
+            return
+        is_stdin = str(table) == "-"
+        name = "stdin" if is_stdin else Path(table).name
+        path = None if is_stdin else existing(Path(table))
+        before = _state(path)
+        spooled = spool(path, name, encoding, Path(folder))
+        # A named pipe cannot be read again later.
+        kept = path if path is not None and path.is_file() else None
+        yield _file_table(spooled, name, kept, delimiter, connection)
+        if watch and _state(path) != before:
+            raise TableError(f"{name} changed while it was being read. Try again.")
+
+
+def _state(path: Path | None) -> tuple[int, int] | None:
+    """Return the size and time of a file, which tell whether it has changed."""
+    if path is None or not path.is_file():
+        return None
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _file_table(
+    spooled: Spooled, name: str, path: Path | None, delimiter: str | None, connection: Any
+) -> Table:
+    literal = sql_text(spooled.path)
+    if spooled.format == "csv":
+        names, delimiter, reading = csv_header(spooled.path, name, delimiter)
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+        source = f"read_csv({reading}, columns={{{columns}}})"
+        types = ["VARCHAR"] * len(names)
+    elif spooled.format == "jsonl":
+        names = json_names(spooled.path, name, connection)
+        keys = ", ".join(f"{sql_text(key)}: 'VARCHAR'" for key in names)
+        picked = ", ".join(f"{sql_name(key)} AS c{i}" for i, key in enumerate(names))
+        reader = f"read_json({literal}, format='newline_delimited', columns={{{keys}}}"
+        source = f"(SELECT {picked} FROM {reader}, maximum_object_size={MAX_RECORD}))"
+        types = ["VARCHAR"] * len(names)
+    else:
+        names, types = parquet_columns(literal, name, connection)
+        positions = ", ".join(f"c{i}" for i in range(len(names)))
+        source = f"read_parquet({literal}) AS t({positions})"
+    refuse_repeated(names, name)
+    table = Table(
+        name,
+        path,
+        spooled.format,
+        spooled.sha256,
+        tuple(names),
+        tuple(types),
+        n_rows=0,
+        delimiter=delimiter or ",",
+        _source=source,
+        _connection=connection,
+    )
+    table = _counted_csv(table, spooled.path) if spooled.format == "csv" else _counted(table)
+    return _by_column(table, spooled.path) if len(names) > MANY_COLUMNS else table
+
+
+def _counted_csv(table: Table, path: Path) -> Table:
+    """Return the table with its number of rows; its lines may end in different ways."""
+    try:
+        return _counted(table)
+    except Unreadable as error:
+        if not error.is_uneven:
+            raise (error.is_ragged and _first_ragged(path, table)) or error from error
+    even = path.with_name("even.csv")
+    with (
+        path.open(encoding="utf-8-sig", newline="") as lines,
+        even.open("w", encoding="utf-8", newline="") as copy,
+    ):
+        # DuckDB needs the same line ending everywhere, except inside of cells.
+        for _, record in csv_records(lines, table.delimiter, len(table.names)):
+            copy.write(record.rstrip("\r\n") + "\n")
+    _, _, reading = csv_header(even, table.name, table.delimiter)
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(table.names)))
+    try:
+        return _counted(replace(table, _source=f"read_csv({reading}, columns={{{columns}}})"))
+    except Unreadable as error:
+        raise (error.is_ragged and _first_ragged(path, table)) or error from error
+
+
+def _first_ragged(path: Path, table: Table) -> TableError | None:
+    """Return an error about the first line with too many or too few cells."""
+    expected, number = len(table.names), 1
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        for row, record in csv_records(lines, table.delimiter, expected):
+            found = count_cells(record, table.delimiter)
+            if row is not None and found != expected:
+                return TableError(ragged_text(table.name, expected, number, found))
+            number += record.count("\n") or record.count("\r")
+    return None
+
+
+def _by_column(table: Table, path: Path) -> Table:
+    """Return a table with many columns stored by column, so that not all are parsed to read one.
+
+    Tables with few columns are read so few times that it does not pay.
+    """
+    if table.format == "parquet":
+        return table
+    columns = path.with_name("columns.parquet")
+    table.run(f"COPY (SELECT * FROM {table._source}) TO {sql_text(columns)} (FORMAT parquet)")
+    return replace(table, _source=f"read_parquet({sql_text(columns)})")
+
+
+def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
+    """Return a data frame as a table: of pandas in place, of polars through a file."""
+    import duckdb
+
+    names = [str(name) for name in getattr(frame, "columns", [])]
+    if not names or not hasattr(frame, "shape"):
+        raise TypeError(
+            f"table must be a path, '-' or a data frame, got {type(frame).__name__}. For an array "
+            "of features, call check_labels."
+        )
+    refuse_repeated(names, "data frame")
+    positions = [f"c{i}" for i in range(len(names))]
+    if hasattr(frame, "write_parquet"):
+        frame.rename(dict(zip(frame.columns, positions, strict=True))).write_parquet(
+            folder / "table.parquet"
+        )
+        source = f"read_parquet({sql_text(folder / 'table.parquet')})"
+    else:
+        renamed = frame.set_axis(positions, axis=1).reset_index(drop=True)
+        try:
+            connection.register("frame", renamed)
+        except duckdb.Error:  # a reversed view of another frame
+            connection.register("frame", renamed.copy())
+        source = "frame"
+    types = [row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+    table = _counted(
+        Table("data frame", None, "frame", None, tuple(names), tuple(types), 0, source, connection)
+    )
+    content = hashlib.sha256("\0".join(names).encode())
+    content.update(table.row_hashes(names).tobytes())
+    return replace(table, sha256=content.hexdigest())
+
+
+def _counted(table: Table) -> Table:
+    n_rows = int(table.query("count(*)")[0][0])
+    if n_rows == 0:
+        raise TableError(f"{table.name} has a header but no rows. Pass a table with rows.")
+    return replace(table, n_rows=n_rows)

@@ -1,0 +1,178 @@
+"""Write a table to a new CSV, TSV or Parquet file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from rankprune.exceptions import TableError
+from rankprune.storage._atomic import whole_file
+from rankprune.storage._sql import sql_name, sql_text
+from rankprune.table._errors import listed
+from rankprune.table._source import FORMATS
+from rankprune.table._table import Table
+
+# Characters that begin a formula in a spreadsheet.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_table(
+    table: Table,
+    path: Path,
+    *,
+    beside: Mapping[str, NDArray[Any]] | None = None,
+    shown: Sequence[str] | None = None,
+    where: str = "true",
+    replaced: Mapping[int, str] | None = None,
+    safe: bool = False,
+    n_expected: int | None = None,
+) -> int:
+    """Write a table to a new file, and return the number of rows written.
+
+    Parameters
+    ----------
+    table : Table
+    path : Path
+        CSV, TSV or Parquet by its ending.
+    beside : mapping of str to array, default=None
+        Columns to add, one value per row of the table.
+    shown : sequence of str, default=None
+        Those of the added columns that are written; all by default.
+    where : str, default="true"
+        SQL condition over c0, c1, ... and the added columns by their names.
+    replaced : mapping of int to str, default=None
+        The name of an added column by the position of a column of the table, whose cells it
+        replaces wherever it has a value.
+    safe : bool, default=False
+        Put an apostrophe before cells that a spreadsheet would read as formulas.
+    n_expected : int, default=None
+        The number of rows that must be written; with any other number no file is left.
+    """
+    added = dict(beside or {})
+    kind = output_format(path)
+    shown = list(added) if shown is None else list(shown)
+    names = [*table.names, *shown]
+    columns = [f"t.c{i}" for i in range(len(table.names))]
+    for position, name in (replaced or {}).items():
+        new = f"CAST(b.{sql_name(name)} AS {table.types[position]})"
+        columns[position] = f"coalesce({new}, {columns[position]})"
+    if safe:
+        columns = [
+            _spreadsheet_safe(column) if _is_text(table.types[i]) else column
+            for i, column in enumerate(columns)
+        ]
+    columns += [f"b.{sql_name(name)}" for name in shown]
+    source = f"(SELECT * FROM {table._source}) t"
+    if added:
+        table._connection.register("beside", added)
+        source += " POSITIONAL JOIN beside b"
+    source += f" WHERE {where}"
+    with whole_file(path) as part, write_errors(path):
+        if kind == "parquet":
+            count = _write_parquet(table, part, names, columns, source)
+        else:
+            delimiter = output_delimiter(table, path)
+            header = _header(names, delimiter, safe)
+            count = _write_csv(table, part, header, columns, source, delimiter)
+        if n_expected is not None and count != n_expected:
+            raise RuntimeError(f"{count} rows were to be written instead of {n_expected}")
+    return count
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn DuckDB's error about a failed write into one line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise OSError(f"{path} cannot be written: {reason}") from error
+
+
+def output_format(path: Path) -> str:
+    """Return the format of a file to write, by its ending."""
+    kind = FORMATS.get(path.suffix.lower())
+    if kind not in ("csv", "parquet"):
+        raise TableError(
+            f"The output must end in .csv, .tsv or .parquet, got {path.name!r}. Choose one of them."
+        )
+    return kind
+
+
+def output_delimiter(table: Table, path: Path) -> str:
+    """Return the delimiter of a text file to write: a tab by its ending, else the table's."""
+    if path.suffix.lower() in (".tsv", ".tab"):
+        return "\t"
+    return table.delimiter if table.delimiter != "\t" else ","
+
+
+def _write_parquet(
+    table: Table, path: Path, names: Sequence[str], columns: Sequence[str], source: str
+) -> int:
+    _refuse_names_alike(names)
+    named = ", ".join(
+        f"{column} AS {sql_name(name)}" for column, name in zip(columns, names, strict=True)
+    )
+    return _copy(table, f"SELECT {named} FROM {source}", path, "FORMAT parquet")
+
+
+def _write_csv(
+    table: Table, path: Path, header: bytes, columns: Sequence[str], source: str, delimiter: str
+) -> int:
+    """Write the header, then the rows; DuckDB would rename columns that differ by case only."""
+    body = path.with_suffix(".body")
+    options = f"FORMAT csv, HEADER false, DELIMITER {sql_text(delimiter)}"
+    try:
+        count = _copy(table, f"SELECT {', '.join(columns)} FROM {source}", body, options)
+        with path.open("wb") as whole, body.open("rb") as rows:
+            whole.write(header)
+            shutil.copyfileobj(rows, whole)
+    finally:
+        body.unlink(missing_ok=True)
+    return count
+
+
+def _copy(table: Table, query: str, path: Path, options: str) -> int:
+    done = table._connection.execute(f"COPY ({query}) TO {sql_text(path)} ({options})")
+    return int(done.fetchone()[0])
+
+
+def _refuse_names_alike(names: Sequence[str]) -> None:
+    folded = [name.casefold() for name in names]
+    alike = sorted(name for name in names if folded.count(name.casefold()) > 1)
+    if alike:
+        raise TableError(
+            f"Column names of a Parquet file must differ by more than case, got {listed(alike)}. "
+            "Write a .csv file."
+        )
+
+
+def _header(names: Sequence[str], delimiter: str, safe: bool) -> bytes:
+    if safe:
+        names = [f"'{name}" if name[:1] in _FORMULA else name for name in names]
+    special = {delimiter, '"', "\r", "\n"}
+    quoted = [sql_name(name) if special & set(name) or not name else name for name in names]
+    return (delimiter.join(quoted) + "\n").encode()
+
+
+def _is_text(kind: str) -> bool:
+    return kind.startswith(("VARCHAR", "ENUM"))
+
+
+def _spreadsheet_safe(column: str) -> str:
+    """Return SQL for the cells of a column, with an apostrophe before formulas.
+
+    A number may begin with a plus or a minus.
+    """
+    column = f"CAST({column} AS VARCHAR)"
+    return (
+        f"CASE WHEN regexp_matches({column}, '^[=+\\-@\\t\\r]') AND try_cast({column} AS DOUBLE) "
+        f"IS NULL THEN '''' || {column} ELSE {column} END"
+    )

@@ -1,0 +1,5 @@
+"""Fixtures that judge rows of a run directory."""
+
+from reviewed_run import check, checked, drawn, folder, open_queue, people, run
+
+__all__ = ["check", "checked", "drawn", "folder", "open_queue", "people", "run"]
