@@ -1,4 +1,4 @@
-"""The drawings of the guide, from data that the scripts make themselves.
+"""Draw the figures of the guide, from data generated here.
 
 python docs/figures.py [FOLDER]    writes problem.png, four_panels.png and architecture.png
 """
@@ -28,7 +28,7 @@ from rankprune import (
 )
 from rankprune.core import make_gaussians
 
-# The colours of the displays: told apart by colour-blind readers, too.
+# The colours of the displays, which colour-blind readers can tell apart.
 POSITIVE, NEGATIVE, GONE = "#d95f02", "#3182bd", "#888888"
 
 
@@ -39,21 +39,21 @@ def draw_rows(ax: Any, X: np.ndarray, is_positive: np.ndarray, alpha: float = 0.
 
 
 def draw_boundary(ax: Any, model: Any, X: np.ndarray, style: str, label: str) -> None:
-    """Draw the line on which a model is undecided."""
+    """Draw the decision boundary of a model."""
     weight, intercept = model.coef_[0], model.intercept_[0]
     x = np.array([X[:, 0].min(), X[:, 0].max()])
     ax.plot(x, -(intercept + weight[0] * x) / weight[1], style, linewidth=2, label=label)
 
 
 def plain(ax: Any, X: np.ndarray, title: str) -> None:
-    """Leave out what only the picture's data mean."""
+    """Hide the axes, whose values have no meaning, and set the title."""
     low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
     ax.set_title(title, fontsize=11)
 
 
 def draw_problem(path: Path) -> None:
-    """Draw the truth, what is given, and what is kept."""
+    """Draw the true labels, the given labels and the rows that are kept."""
     X, truth = make_gaussians(900, separability=2.6, prevalence=0.4, random_state=3)
     labels = flip_labels(truth, positive_noise_rate=0.4, negative_noise_rate=0.1, random_state=0)
     base = LogisticRegression()
@@ -66,22 +66,22 @@ def draw_problem(path: Path) -> None:
     axes[2].scatter(*X[~kept].T, s=10, c=GONE, marker="x", alpha=0.35, linewidths=1)
     draw_rows(axes[2], X[kept], labels[kept] == 1)
     for ax, fitted, name in (
-        (axes[0], right, "right labels"),
+        (axes[0], right, "correct labels"),
         (axes[1], noisy, "labels as given"),
         (axes[2], model.estimator_, "Rank Pruning"),
     ):
         score = fitted.score(X, truth)
-        draw_boundary(ax, fitted, X, "k-", f"{name}: {score:.0%} right")
+        draw_boundary(ax, fitted, X, "k-", f"{name}: {score:.0%} correct")
         ax.legend(loc="lower left", fontsize=9, framealpha=0.9)
-    plain(axes[0], X, "The classes as they are")
+    plain(axes[0], X, "The true classes")
     plain(axes[1], X, f"What you have: {(labels != truth).mean():.0%} of the labels are wrong")
-    plain(axes[2], X, f"What is kept; {(~kept).mean():.0%} are dropped (×)")
+    plain(axes[2], X, f"The rows kept; {(~kept).mean():.0%} are dropped (×)")
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
 
 def draw_four_panels(path: Path) -> None:
-    """Draw the steps of the algorithm on the rows of the guide."""
+    """Draw the steps of the algorithm on the data of the guide."""
     X, truth = make_gaussians(1000, separability=2.0, prevalence=0.5, random_state=0)
     labels = flip_labels(truth, positive_noise_rate=0.4, negative_noise_rate=0.1, random_state=0)
     is_positive, wrong = labels == 1, labels != truth
@@ -93,7 +93,7 @@ def draw_four_panels(path: Path) -> None:
 
     draw_rows(axes[0, 0], X, is_positive)
     axes[0, 0].scatter(*X[wrong].T, s=42, facecolors="none", edgecolors="k", linewidths=0.6)
-    plain(axes[0, 0], X, "1  Given labels; a ring marks those that are wrong")
+    plain(axes[0, 0], X, "1  Given labels; a ring marks a wrong one")
 
     ax, edges = axes[0, 1], np.linspace(0, g.max() + 0.02, 36)
     ax.hist(
@@ -116,7 +116,7 @@ def draw_four_panels(path: Path) -> None:
         xlabel="g(x), probability of a positive label, out of fold",
     )
     ax.legend(loc="upper right", fontsize=9)
-    ax.set_title("2  Count labels where the scores are sure (shaded)", fontsize=11)
+    ax.set_title("2  Count labels where the scores are confident (shaded)", fontsize=11)
 
     ax, rng = axes[1, 0], np.random.default_rng(0)
     for chosen, level, color, marker in (
@@ -129,7 +129,7 @@ def draw_four_panels(path: Path) -> None:
             ax.scatter(g[rows], height, s=10, c=shown, marker=marker, alpha=0.6, linewidths=0)
     for place, low in ((pruning.positive_cutoff, 0.6), (pruning.negative_cutoff, -0.4)):
         ax.plot([place, place], [low, low + 0.8], "k--", linewidth=1.5)
-    n_right = (pruning.mask & wrong).sum()
+    n_wrong = (pruning.mask & wrong).sum()
     ax.set(
         xlim=(0, edges[-1]),
         ylim=(-0.5, 1.5),
@@ -138,7 +138,7 @@ def draw_four_panels(path: Path) -> None:
         xlabel="g(x)",
     )
     ax.set_title(
-        f"3  Drop the least believable (grey): {pruning.mask.sum()}, {n_right} of them rightly",
+        f"3  Drop the least believable (grey): {n_wrong} of {pruning.mask.sum()} are wrong",
         fontsize=11,
     )
 
@@ -149,38 +149,39 @@ def draw_four_panels(path: Path) -> None:
     draw_rows(ax, X[keep], is_positive[keep])
     for model, style, name in (
         (LogisticRegression().fit(X, labels), "k:", "noisy labels"),
-        (LogisticRegression().fit(X, truth), "k--", "right labels"),
+        (LogisticRegression().fit(X, truth), "k--", "correct labels"),
         (robust, "k-", "Rank Pruning"),
     ):
-        draw_boundary(ax, model, X, style, f"{name}: {model.score(X, truth):.1%} right")
+        draw_boundary(ax, model, X, style, f"{name}: {model.score(X, truth):.1%} correct")
     ax.legend(loc="lower left", fontsize=9, framealpha=0.9)
-    plain(ax, X, "4  Fit to the rest, weighted by 1/(1 − ρ)")
+    plain(ax, X, "4  Fit the rest, weighted by 1/(1 − ρ)")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
 LINE = ("labels +\nprobabilities", "noise\nrates", "prune\nmask", "weights", "refit")
 HOMES = (
-    "probabilities.py",
-    "core/_confident_counts.py\ncore/_tight.py, _curve.py",
+    "learners/\n_probabilities.py",
+    "core/estimators/",
     "core/_pruning.py",
     "core/_weights.py",
     "classifier.py",
 )
 LAYERS = (
     ("command line", "cli"),
-    ("people", "review, demo"),
-    ("one run", "check, report, export"),
-    ("measuring", "table_model, experiments, comparison"),
-    ("trust", "diagnostics, audit"),
+    ("demo and studies", "demo, experiments"),
+    ("pages", "report, review"),
+    ("tasks", "check, model, export, comparison"),
+    ("record of a check", "run"),
+    ("data and trust", "table, diagnostics, audit"),
     ("estimators", "classifier, methods, spark"),
-    ("data in", "probabilities, stream, tables, metrics"),
-    ("core", "pure functions on arrays; NumPy and SciPy alone"),
+    ("building blocks", "learners, metrics, stream"),
+    ("core", "core, exceptions, storage"),
 )
 
 
 def draw_architecture(path: Path) -> None:
-    """Draw the data line, where each step lives, and who may import whom."""
+    """Draw the steps, the file of each, and the layers of imports."""
     figure, ax = plt.subplots(figsize=(10, 6.9), layout="constrained")
     ax.set(xlim=(0, 10), ylim=(-0.6, 6.5))
     ax.axis("off")
@@ -191,7 +192,7 @@ def draw_architecture(path: Path) -> None:
             FancyBboxPatch((x, y), width, height, style, facecolor=color, edgecolor="#555555")
         )
 
-    ax.text(0.05, 6.25, "The data line, and where each step lives", fontsize=12, weight="bold")
+    ax.text(0.05, 6.25, "The steps, and where to find each", fontsize=12, weight="bold")
     for number, (step, home) in enumerate(zip(LINE, HOMES, strict=True)):
         x = 0.05 + 2.02 * number
         box(x, 5.15, 1.55, 0.8, "#fdd9b5" if home.startswith("core") else "#eef3f8")
@@ -200,18 +201,22 @@ def draw_architecture(path: Path) -> None:
         if number < 4:
             ax.add_patch(
                 FancyArrowPatch(
-                    (x + 1.57, 5.55), (x + 2.0, 5.55), arrowstyle="-|>", mutation_scale=14
+                    (x + 1.57, 5.55),
+                    (x + 2.0, 5.55),
+                    arrowstyle="-|>",
+                    mutation_scale=14,
+                    color="k",
                 )
             )
-    ax.text(0.05, 4.2, "The layers: imports point down only", fontsize=12, weight="bold")
+    ax.text(0.05, 4.2, "The layers: imports only point down", fontsize=12, weight="bold")
     for number, (name, modules) in enumerate(LAYERS):
-        y = 3.45 - 0.56 * number
-        box(0.05, y, 9.2, 0.46, "#fdd9b5" if name == "core" else "#eef3f8")
-        ax.text(0.25, y + 0.23, name, va="center", fontsize=10.5, weight="bold")
-        ax.text(2.0, y + 0.23, modules, va="center", fontsize=10, family="monospace")
+        y = 3.5 - 0.5 * number
+        box(0.05, y, 9.2, 0.42, "#fdd9b5" if name == "core" else "#eef3f8")
+        ax.text(0.25, y + 0.21, name, va="center", fontsize=10.5, weight="bold")
+        ax.text(2.6, y + 0.21, modules, va="center", fontsize=10, family="monospace")
     ax.add_patch(
         FancyArrowPatch(
-            (9.6, 3.85), (9.6, -0.45), arrowstyle="-|>", mutation_scale=18, linewidth=1.5
+            (9.6, 3.85), (9.6, -0.45), arrowstyle="-|>", mutation_scale=18, linewidth=1.5, color="k"
         )
     )
     figure.savefig(path, dpi=120)
@@ -219,7 +224,7 @@ def draw_architecture(path: Path) -> None:
 
 
 def main() -> None:
-    """Draw all of them."""
+    """Draw all figures."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "images"
     folder.mkdir(parents=True, exist_ok=True)
     draw_problem(folder / "problem.png")

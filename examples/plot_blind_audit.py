@@ -1,15 +1,15 @@
 """
-How many rows must people judge to know how good all this was?
-==============================================================
+How many rows must people judge to know how good the estimates are?
+===================================================================
 
 A model's estimate of the noise shares the model's blind spots. A random sample that people judge
-without seeing label or score does not. Here the truth plays the people, so that we can see how
+without seeing label or score does not. Here the true labels play the people, so we can see how
 often the intervals hold.
 """
 
 # %%
 # Digits, "above 4" or not, with flipped labels, and a weak model: a linear one, for classes that
-# no plane parts. It suspects far too many.
+# no plane separates. It suspects far too many labels.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,7 +31,7 @@ suspects = model.fit(X / 16, labels).prune_mask_
 print(f"truly wrong: {wrong.mean():.1%}; the model's estimate: {suspects.mean():.1%}")
 
 # %%
-# What would a sample of each size tell? The plan needs no answers.
+# How precise would a sample of each size be? The plan needs no answers.
 
 for size, planned in audit.plan(
     labels, model.probabilities_, model.noise_rates_, suspects, sizes=(50, 100, 200, 400)
@@ -40,7 +40,7 @@ for size, planned in audit.plan(
     print(f"{size:4d} rows judged: share of wrong labels to within ± {width / 2:.1%}")
 
 # %%
-# Draw 200 rows, suspects more often than others, have them judged, and read off what it proves.
+# Draw 200 rows, suspects more often than others, have them judged, and read the result.
 
 sample = audit.draw(labels, suspects, 200, random_state=0)
 answers = truth[sample.rows]  # what people would say
@@ -48,7 +48,7 @@ print(audit.estimate(sample, answers))
 
 # %%
 # Forty other audits of the same table, each of 200 rows. The dashed line is the truth; the dotted
-# one is what the model believes, which most of them refute.
+# line is the estimate of the model, which most audits refute.
 
 intervals = [
     audit.estimate(drawn, truth[drawn.rows]).wrong_share

@@ -3,7 +3,7 @@ Would another method do better on my data?
 ==========================================
 
 `compare` fits several methods on the same rows, folds and out-of-fold probabilities. With right
-labels for some rows it measures; without any it says what noisy labels can tell.
+labels for some rows it measures; without them it reports what noisy labels can tell.
 """
 
 # %%
@@ -25,7 +25,7 @@ labels = flip_labels(truth, positive_noise_rate=0.33, negative_noise_rate=0.1, r
 base = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 # %%
-# Names stand for classifiers in ``rankprune.comparison.METHODS``; your own can stand beside them.
+# ``rankprune.comparison.METHODS`` maps names to classifiers; you can add your own.
 
 methods = {
     name: METHODS[name]
@@ -43,14 +43,14 @@ found = compare(X, labels, base, methods=methods, true_labels=truth, random_stat
 print(found)
 
 # %%
-# A quarter of the rows, 450, was held out with right labels: three rows are .007 of the error, so
+# A quarter of the rows, 450, was held out with correct labels: three rows are .007 of the error, so
 # small differences mean nothing. :doc:`/choosing` has 21 data sets in eight situations.
 
 found.plot("error")
 
 # %%
-# The same without any right label. Error, F1 and AUC are estimated from noisy test labels, and the
-# note says how far that can be trusted.
+# The same without any correct label. Error, F1 and AUC are estimated from noisy test labels, and
+# the note says how far that can be trusted.
 
 blind = compare(X, labels, base, methods=["rank-pruning", "unbiased-loss"], random_state=0)
 print(blind)

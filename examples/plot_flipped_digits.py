@@ -2,9 +2,8 @@
 Which of these digits carry the wrong label?
 ============================================
 
-Scikit-learn's handwritten digits, labeled "odd" or "even". We turn some labels over on purpose,
-hide which ones, and let Rank Pruning find them. Since we know the truth, we can look at every
-suspect and say whether it was one.
+Scikit-learn's handwritten digits, labeled "odd" or "even". We flip some labels on purpose and let
+Rank Pruning find them. Because we know the truth, we can check every suspect.
 """
 
 # %%
@@ -24,8 +23,7 @@ wrong = labels != truth
 print(f"{wrong.sum()} of {len(labels)} labels are wrong")
 
 # %%
-# One fit answers how many and which. "odd" is the positive class: the larger of the two in sorted
-# order.
+# One fit answers how many and which. "odd" is the positive class, the last in sorted order.
 
 model = RankPruningClassifier(RandomForestClassifier(random_state=0), random_state=0)
 model.fit(X, labels)
@@ -39,8 +37,7 @@ print(
 )
 
 # %%
-# The 40 most suspicious images, with the label they were given. A red frame is a label that was
-# right.
+# The 40 most suspicious images with their given labels. A red frame marks a label that was right.
 
 suspects = rank_suspects(labels, model.probabilities_, model.noise_rates_)
 figure, grid = plt.subplots(5, 8, figsize=(8, 6), layout="constrained")
@@ -53,7 +50,7 @@ for ax, row in zip(grid.flat, suspects.rows[:40], strict=True):
 figure.suptitle("Given label; green frame: it is wrong")
 
 # %%
-# The order matters where people check by hand: the further down the list, the fewer are wrong.
+# The order matters if people check by hand: the further down the list, the fewer are wrong.
 
 order = suspects.rows
 share = np.cumsum(wrong[order]) / np.arange(1, len(order) + 1)
@@ -66,9 +63,8 @@ ax.set(
 )
 
 # %%
-# The classifier that comes out of it, beside the same forest on the labels as they are. Both are
-# judged by the right labels of the rows they learned from, so compare the two figures and not
-# their level.
+# The resulting classifier, beside the same forest fitted to all given labels. Both are evaluated on
+# the true labels of their training rows, so compare the two figures, not their level.
 
 plain = RandomForestClassifier(random_state=0).fit(X, labels)
 print(f"fitted to all labels:  {plain.score(X, truth):.3f}")

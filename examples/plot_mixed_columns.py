@@ -2,14 +2,14 @@
 How do I use it in a pipeline with mixed columns?
 =================================================
 
-A table of numbers, categories and gaps goes through a ``ColumnTransformer`` as always, and
-`RankPruningClassifier` is wrapped around the whole pipeline. The preprocessing is fitted within
-each fold, so nothing leaks.
+A table of numbers, categories and missing cells goes through a ``ColumnTransformer`` as usual, and
+`RankPruningClassifier` wraps the whole pipeline. The preprocessing is fitted within each fold, so
+nothing leaks.
 """
 
 # %%
-# Scikit-learn's breast cancer table, made as untidy as tables are: two measurements noted in
-# words, some cells empty, labels as strings, and some of these wrong.
+# Scikit-learn's breast cancer table, made untidy: two measurements as words, some cells empty,
+# labels as strings, and some of the labels wrong.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,8 +43,7 @@ X_train, X_test, truth_train, truth_test = train_test_split(
 labels = flip_labels(truth_train, positive_noise_rate=0.2, negative_noise_rate=0.05, random_state=0)
 
 # %%
-# The pipeline is an ordinary one. Weights that correct the balance of the classes reach its last
-# step.
+# The pipeline is an ordinary one. The weights that correct the class balance reach its last step.
 
 pipeline = make_pipeline(
     make_column_transformer(
@@ -68,12 +67,11 @@ rates = model.noise_rates_
 print(f"{rates.positive_label_error_rate:.0%} of the labels “malignant” are wrong,")
 print(f"and {rates.negative_label_error_rate:.0%} of the labels “benign”")
 plain = pipeline.fit(X_train, labels)
-print(f"labels as they are: {plain.score(X_test, truth_test):.3f} right on new rows")
-print(f"Rank Pruning:       {model.score(X_test, truth_test):.3f}")
+print(f"given labels: {plain.score(X_test, truth_test):.3f} correct on new rows")
+print(f"Rank Pruning: {model.score(X_test, truth_test):.3f}")
 
 # %%
-# Each given label by what models say that have not seen it; what lies beyond a cut-off was
-# dropped.
+# Out-of-fold probabilities by given label; rows beyond a cut-off were dropped.
 
 ProbabilityDisplay.from_predictions(labels, model.probabilities_, pos_label="malignant")
 

@@ -2,14 +2,13 @@
 Can texts be told apart when only some positives are labeled?
 =============================================================
 
-Positive-unlabeled learning: somebody marked a part of what they look for, and nobody looked at the
-rest. The texts are those that every user of scikit-learn has: the paragraphs that describe its
-classes. We look for those about *unsupervised* learning (clusters, components, manifolds), and only
-40 % of them are marked.
+Positive-unlabeled learning: some positives are marked, and nobody has looked at the rest. The texts
+are the paragraphs that describe scikit-learn's classes. We look for those about *unsupervised*
+learning (clusters, components, manifolds), and only 40 % of them are marked.
 """
 
 # %%
-# Collect the paragraphs of all docstrings, and say where each comes from.
+# Collect the paragraphs of all docstrings, with the module that each comes from.
 
 import re
 
@@ -49,13 +48,13 @@ X_train, X_test, truth_train, truth_test = train_test_split(
 marked = flip_labels(truth_train, positive_noise_rate=0.6, negative_noise_rate=0, random_state=0)
 
 # %%
-# Rows are only selected, so that a list of texts goes into the pipeline as it is.
-# ``negative_noise_rate=0`` is a promise that every mark is right: then no marked text is ever
-# dropped. Elkan and Noto's method takes that for granted.
+# Rows are only selected, so the pipeline receives the list of texts unchanged.
+# ``negative_noise_rate=0`` promises that every mark is right, so no marked text is dropped. Elkan
+# and Noto's method always assumes this.
 
 base = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10))
 models = {
-    "marks as they are": base,
+    "marks as labels": base,
     "Rank Pruning": RankPruningClassifier(base, negative_noise_rate=0, random_state=0),
     "Rank Pruning, rates as in the paper": RankPruningClassifier(
         base, negative_noise_rate=0, noise_estimator="confident-counts", random_state=0
@@ -65,22 +64,21 @@ models = {
 figures = {}
 for name, model in models.items():
     figures[name] = f1_score(truth_test, model.fit(X_train, marked).predict(X_test))
-    if name != "marks as they are":
+    if name != "marks as labels":
         unmarked = model.noise_rates_.positive_noise_rate
-        print(f"{name}: {unmarked:.0%} of the positives are found to be unmarked")
-figures["right labels"] = f1_score(truth_test, base.fit(X_train, truth_train).predict(X_test))
+        print(f"{name}: {unmarked:.0%} of the positives are estimated to be unmarked")
+figures["correct labels"] = f1_score(truth_test, base.fit(X_train, truth_train).predict(X_test))
 
 # %%
-# F1 on texts that nobody has seen, judged by where they really come from. All three gain most of
-# what marks alone lose. Elkan and Noto's method is the best here: with thousands of words and a
-# thousand texts, scores overlap. Both estimators of Rank Pruning find too few unmarked positives,
-# the default the fewest; Elkan and Noto's finds too many, which does less harm where every mark is
-# right.
+# F1 on new texts, evaluated by their true module. All three recover most of what marks alone lose.
+# Elkan and Noto's method is the best here: with thousands of words and a thousand texts, scores
+# overlap. Both estimators of Rank Pruning find too few unmarked positives, the default the fewest;
+# Elkan and Noto's finds too many, which does less harm if every mark is right.
 
 ComparisonDisplay(figures, "F1").plot()
 
 # %%
-# What people should look at next: the unmarked texts that the model believes most.
+# What to look at next: the unmarked texts that the model finds most likely to be positive.
 
 pruned = models["Rank Pruning"]
 unmarked = np.flatnonzero(marked == 0)

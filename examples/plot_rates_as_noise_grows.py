@@ -2,8 +2,8 @@
 How well are the noise rates estimated as noise grows?
 ======================================================
 
-Labels of the digits, "an 8" or not, are flipped at rates that we choose, so that we can set each
-estimate beside the truth. Three estimators see the same out-of-fold probabilities.
+Labels of the digits, "an 8" or not, are flipped at known rates, so we can compare each estimate
+with the truth. Three estimators see the same out-of-fold probabilities.
 """
 
 # %%
@@ -58,9 +58,9 @@ for ax, rate, title in (
 axes[0].legend()
 
 # %%
-# By the paper's Lemma 3 its estimator, ``"confident-counts"``, errs upwards as rows grow in
-# number. What overlaps counts as noise, which shows most where there is none. The other two look
-# for the threshold, or for the curve, that overlap distorts least.
+# By the paper's Lemma 3 its estimator, ``"confident-counts"``, is too high as the number of rows
+# grows: overlap counts as noise, most visibly without any noise. The other two look for the
+# threshold, or for the curve, that overlap distorts least.
 
 for method in methods:
     error = np.mean(
@@ -80,6 +80,6 @@ held = [
 print(f"{sum(held)} of {len(held)} intervals hold the truth")
 
 # %%
-# There are only 174 images of an 8. With so few rows the curve errs low, and ``"tight"`` is the
-# nearest here. Intervals cover the chance in the rows, not that bias. One data set decides nothing:
-# :doc:`/noise_rates` has 21, on which no rule was chosen.
+# There are only 174 images of an 8. With so few rows the curve is too low, and ``"tight"`` is the
+# closest here. Intervals cover the chance in the rows, not this bias. One data set decides nothing:
+# :doc:`/noise_rates` has 21 on which no rule was chosen.

@@ -2,13 +2,13 @@
 What if I have ten million scores?
 ==================================
 
-Labels and scores come in batches, from a file, a database or a generator; nothing is held but a
-state of some hundred kilobytes. Counts, cut-offs and masks are the same to the bit as on arrays.
+Labels and scores come in batches, from a file, a database or a generator; only a state of a few
+hundred kilobytes is kept in memory. Counts, cut-offs and masks are identical to those on arrays.
 """
 
 # %%
-# Ten batches of a million rows, made anew each time they are asked for. They could be read from
-# Parquet with ``stream.read_scores``.
+# Ten batches of a million rows, generated again for each pass. They could be read from Parquet with
+# ``stream.read_scores``.
 
 import time
 
@@ -29,20 +29,20 @@ def batches(n_batches=10, n_rows=1_000_000):
 
 
 # %%
-# Rates and cut-offs take two or three passes, in which the rows are made anew. Streams estimate by
-# the paper's counts unless told otherwise, since these are exact in any batches.
+# Rates and cut-offs take two or three passes, each of which generates the rows again. By default
+# streams use the paper's counts, which are exact in any batches.
 
 start = time.perf_counter()
 pruning = stream.prune_labels(batches)
 spent = time.perf_counter() - start
 rates = pruning.noise_rates
 print(f"rho1 = {rates.positive_noise_rate:.3f}, rho0 = {rates.negative_noise_rate:.3f}")
-print(f"{pruning.n_rows:,} rows, {pruning.n_passes} passes, {spent:.2f} s with making the rows")
+print(f"{pruning.n_rows:,} rows, {pruning.n_passes} passes, {spent:.2f} s to generate and prune")
 for name, count, cutoff in (
     ("positive", pruning.n_positive_pruned, pruning.positive_cutoff),
     ("negative", pruning.n_negative_pruned, pruning.negative_cutoff),
 ):
-    print(f"{count:,} {name} labels go; the last one has a score of {cutoff:.3f}")
+    print(f"{count:,} {name} labels are dropped; the last one has a score of {cutoff:.3f}")
 
 # %%
 # The mask comes batch by batch, too, or goes straight to a file with ``write_mask``. Here we count

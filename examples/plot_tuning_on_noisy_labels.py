@@ -2,14 +2,14 @@
 How do I choose hyperparameters when test labels are wrong, too?
 ================================================================
 
-Cross-validation on noisy labels judges by noisy labels. Where a metric depends on how many rows
-are called positive, it may prefer the wrong setting. `clean_scorer` corrects the metric for the
+Cross-validation on noisy labels evaluates on noisy labels. If a metric depends on how many rows are
+predicted positive, it may prefer the wrong setting. `clean_scorer` corrects the metric for the
 noise.
 """
 
 # %%
 # The digits, odd or even, seen through four principal components only, so that the classes
-# overlap: where they are apart, any threshold will do. Half of the odd ones are not labeled so. We
+# overlap: if they are separate, any threshold will do. Half of the odd ones are not labeled so. We
 # choose the threshold above which a row is called odd, by F1.
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,7 @@ truth = digit % 2
 labels = flip_labels(truth, positive_noise_rate=0.5, negative_noise_rate=0, random_state=0)
 
 # %%
-# The rates are estimated first. What is chosen by them is as good as they are: they should be .5
-# and 0.
+# The rates are estimated first. The choice is only as good as the rates, which should be .5 and 0.
 
 base = make_pipeline(StandardScaler(), PCA(4, random_state=0), LogisticRegression())
 rates = RankPruningClassifier(base, random_state=0).fit(X, labels).noise_rates_
@@ -45,7 +44,7 @@ folds = StratifiedKFold(5, shuffle=True, random_state=0)
 
 
 def search(scoring):
-    """Return the F1 that cross-validation tells of each threshold."""
+    """Return the cross-validated F1 of each threshold."""
     model = FixedThresholdClassifier(base, response_method="predict_proba")
     found = GridSearchCV(model, {"threshold": thresholds}, scoring=scoring, cv=folds)
     return found.fit(X, labels).cv_results_["mean_test_score"]

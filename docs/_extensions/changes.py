@@ -1,28 +1,32 @@
-"""The changes that are not released yet, gathered from their fragments for the changelog page."""
+"""The changes that are not released yet, collected from their fragments for the changelog page."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-KINDS = {"feature": "New", "change": "Changed", "fix": "Mended", "doc": "Documentation"}
+KINDS = {"feature": "New", "change": "Changed", "fix": "Fixed", "doc": "Documentation"}
 
 
-def gather(app: Any) -> None:
-    """Write one list of each kind."""
-    fragments = Path(app.srcdir).parent / "changelog.d"
+def unreleased(folder: Path) -> str:
+    """Return one list of each kind, or nothing where there are no fragments."""
     parts = []
     for kind, title in KINDS.items():
-        found = sorted(fragments.glob(f"*.{kind}.md"))
-        if found:
-            lines = [" ".join(path.read_text(encoding="utf-8").split()) for path in found]
-            parts += [f"## {title}", *(f"- {line}" for line in lines)]
-    place = Path(app.srcdir) / "generated" / "changes.md"
-    place.parent.mkdir(exist_ok=True)
-    place.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        fragments = sorted(folder.glob(f"*.{kind}.md"))
+        if fragments:
+            lines = [" ".join(path.read_text(encoding="utf-8").split()) for path in fragments]
+            parts += [f"### {title}", "\n".join(f"- {line}" for line in lines)]
+    return "\n\n".join(["## Not released yet", *parts]) + "\n" if parts else ""
+
+
+def collect(app: Any) -> None:
+    """Write the file that the changelog page includes."""
+    path = Path(app.srcdir) / "generated" / "changes.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(unreleased(Path(app.srcdir).parent / "changelog.d"), encoding="utf-8")
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Gather them before pages are read."""
-    app.connect("builder-inited", gather)
+    """Collect the fragments before pages are read."""
+    app.connect("builder-inited", collect)
     return {"parallel_read_safe": True}
