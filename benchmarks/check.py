@@ -1,7 +1,7 @@
 """What `rankprune check` costs beyond reading the table and fitting the models.
 
-Every figure is a ratio or a size within one run on the same data, each part in a process of its own
-so that memory can be told apart.
+Every figure is a ratio or a size from one run on the same data. Each part runs in its own process,
+so that its memory can be measured.
 """
 
 from __future__ import annotations
@@ -49,35 +49,35 @@ def make_scores(path: Path, many: Path) -> None:
 
 def read(path: Path) -> dict[str, float]:
     """Read the table into an array of features and one of labels, as check does."""
-    from rankprune._table_rows import read_features, read_labels
-    from rankprune.tables import open_table
+    from rankprune.table import open_table
+    from rankprune.table._features import read_features
+    from rankprune.table._labels import read_labels
 
     began = time.perf_counter()
     with open_table(path) as table:
-        labels = read_labels(table, "y", None, drop_unlabeled=False)
-        features = read_features(
-            table, labels, apart=["y"], drop=(), keep=(), text=(), embeddings=None
-        )
+        labels = read_labels(table, "y")
+        features = read_features(table, labels, special=["y"])
     return {"seconds": time.perf_counter() - began, "bytes": features.X.nbytes}
 
 
-def fits(path: Path, model: str) -> dict[str, float]:
+def fits(path: Path, estimator: str) -> dict[str, float]:
     """Read, then fit and score each fold and fit all rows, with scikit-learn alone."""
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
-    from rankprune._models import find_model
-    from rankprune._table_rows import read_features, read_labels
-    from rankprune.tables import open_table
+    from rankprune.learners._named_models import find_model
+    from rankprune.table import open_table
+    from rankprune.table._features import read_features
+    from rankprune.table._labels import read_labels
 
     with open_table(path) as table:
-        labels = read_labels(table, "y", None, drop_unlabeled=False)
-        X = read_features(table, labels, apart=["y"], drop=(), keep=(), text=(), embeddings=None).X
-    y, estimator = labels.is_positive, find_model(model)
+        labels = read_labels(table, "y")
+        X = read_features(table, labels, special=["y"]).X
+    y, model = labels.is_positive, find_model(estimator)
     began = time.perf_counter()
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
-        clone(estimator).fit(X[train], y[train]).predict_proba(X[test])
-    clone(estimator).fit(X, y)
+        clone(model).fit(X[train], y[train]).predict_proba(X[test])
+    clone(model).fit(X, y)
     return {"seconds": time.perf_counter() - began}
 
 
@@ -91,8 +91,8 @@ def check(path: Path, **options: Any) -> dict[str, float]:
     return {"seconds": time.perf_counter() - began}
 
 
-def apart(task: str, path: Path, **options: Any) -> dict[str, float]:
-    """Run a task in a process of its own; return what it took, with its peak memory."""
+def in_own_process(task: str, path: Path, **options: Any) -> dict[str, float]:
+    """Run a task in a separate process; return its time and its peak memory."""
     ended = subprocess.run(
         [sys.executable, __file__, task, str(path), json.dumps(options)],
         check=True,
@@ -108,24 +108,24 @@ def main() -> None:
         path = Path(folder) / "table.csv"
         make_table(path)
         size = path.stat().st_size
-        reading = apart("read", path)
+        reading = in_own_process("read", path)
         print(f"table of {ROWS:,} rows x {COLUMNS} columns: {size / 1e6:.0f} MB of CSV")
         print(
             f"{'model':10} {'K+1 fits / reading':>20} {'check / (1.5 fits + reading)':>30} peak/CSV"
         )
-        for model in ("logistic", "boosting"):
-            fitted = apart("fits", path, model=model)
-            checked = apart("check", path, model=model, scorer=None)
+        for estimator in ("logistic", "boosting"):
+            fitted = in_own_process("fits", path, estimator=estimator)
+            checked = in_own_process("check", path, estimator=estimator, scorer=None)
             allowed = 1.5 * fitted["seconds"] + reading["seconds"]
             print(
-                f"{model:10} {fitted['seconds'] / reading['seconds']:20.2f} "
+                f"{estimator:10} {fitted['seconds'] / reading['seconds']:20.2f} "
                 f"{checked['seconds'] / allowed:30.2f} {checked['peak'] / size:8.2f}"
             )
         scores = Path(folder) / "scores.parquet"
         many = Path(folder) / "many.parquet"
         make_scores(scores, many)
-        for place, n_rows in ((scores, SCORED), (many, TIMES * SCORED)):
-            scored = apart("check", place, probabilities="p")
+        for scored_path, n_rows in ((scores, SCORED), (many, TIMES * SCORED)):
+            scored = in_own_process("check", scored_path, probabilities="p")
             print(
                 f"{n_rows:,} rows with probabilities: {scored['seconds']:.0f} s, "
                 f"{scored['peak'] / 2**20:.0f} MiB at the peak"
@@ -136,9 +136,7 @@ if __name__ == "__main__":
     if len(sys.argv) == 1:
         main()
     else:
-        task, place, given = sys.argv[1:]
-        result = {"read": read, "fits": fits, "check": check}[task](
-            Path(place), **json.loads(given)
-        )
+        task, file, given = sys.argv[1:]
+        result = {"read": read, "fits": fits, "check": check}[task](Path(file), **json.loads(given))
         peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(json.dumps({**result, "peak": peak}))

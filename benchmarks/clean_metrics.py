@@ -23,14 +23,14 @@ PREVALENCE, POSITIVE_VARIANCE = 0.3, 0.8
 def draw(
     n_rows: int, separability: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """True labels and scores."""
+    """Return true labels and scores."""
     truth = rng.random(n_rows) < PREVALENCE
     scale = np.where(truth, np.sqrt(POSITIVE_VARIANCE), 1.0)
     return truth, separability * truth + scale * rng.standard_normal(n_rows)
 
 
 def exact_metrics(separability: float, threshold: float) -> dict[str, float]:
-    """What clean labels would say with endless rows."""
+    """Return what clean labels would show with infinitely many rows."""
     recall = norm.sf((threshold - separability) / np.sqrt(POSITIVE_VARIANCE))
     false_positive_rate = norm.sf(threshold)
     true_positives = PREVALENCE * recall
@@ -77,7 +77,7 @@ def evaluate(n_draws: int, n_rows: int, separability: float, levels: list[tuple]
 
 
 def main() -> None:
-    """Print a middling model on many rows, then a strong one on few."""
+    """Print the figures of an average model on many rows, then of a strong one on few."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--draws", type=int, default=10_000)
     n_draws = parser.parse_args().draws

@@ -1,7 +1,7 @@
-"""What the page for judging rows withstands: kills in the middle of writes, and many at once.
+"""Stress test of the review page: servers killed during writes, and several reviewers at once.
 
-Every server is a process of its own, reached over HTTP as a browser does. A decision counts as
-acknowledged when its answer has arrived; each of them must be in the log afterwards, once.
+Every server runs in its own process and is reached over HTTP, as by a browser. A decision counts as
+acknowledged when its response has arrived; afterwards it must be in the log exactly once.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from rankprune import LabelCheck, check_table
-from rankprune.review import FILE, Store
+from rankprune.run._decision_log import LOG_FILE, DecisionLog
 
 
 def make_run(folder: Path, n_rows: int) -> Path:
-    """Write a table half of whose rows are suspects, check it, and return the run directory."""
+    """Write a table in which half of the rows are suspects, check it, and return the run."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, n_rows)
     score = np.clip(0.5 + (labels - 0.5) * rng.choice([0.8, -0.8], n_rows, p=[0.6, 0.4]), 0, 1)
@@ -50,7 +50,7 @@ def make_run(folder: Path, n_rows: int) -> Path:
 
 
 class Server:
-    """A review in a process of its own."""
+    """A review server in its own process."""
 
     def __init__(self, run: Path, *reviewers: str) -> None:
         words = [word for name in reviewers for word in ("--reviewer", name)]
@@ -73,7 +73,7 @@ class Server:
 
 @dataclass
 class Client:
-    """Somebody who judges rows as fast as the server lets them."""
+    """A reviewer who judges rows as fast as the server allows."""
 
     link: str
     acknowledged: dict[str, int] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Client:
         self._host = parts.netloc
         self._connection = http.client.HTTPConnection(self._host, timeout=30)
         self._connection.connect()
-        # As browsers do; else header and body wait for each other.
+        # As browsers do; otherwise header and body wait for each other.
         self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         answer, _ = self._ask("GET", f"/?{parts.query}", {})
         self._cookie = answer.getheader("set-cookie", "").split(";")[0]
@@ -111,7 +111,7 @@ class Client:
         self._connection.close()
 
     def judge(self, limit: int = 1 << 30) -> None:
-        """Judge rows until there are none, or the server is gone."""
+        """Judge rows until none are left or the server is gone."""
         try:
             while len(self.acknowledged) < limit:
                 _, found = self.post("/api/next", {"count": 20})
@@ -133,7 +133,7 @@ class Client:
 
 
 def kill_once(run: Path, rng: random.Random) -> int:
-    """Kill a server while somebody judges; return how many decisions were acknowledged by then."""
+    """Kill a server during a review; return the number of decisions acknowledged by then."""
     server = Server(run, "ann")
     client = Client(server.links[0])
     thread = threading.Thread(target=client.judge)
@@ -144,10 +144,10 @@ def kill_once(run: Path, rng: random.Random) -> int:
     server.end(signal.SIGKILL)
     thread.join()
     client.close()
-    with Store(run / FILE) as store:
-        if not store.is_whole():
-            raise SystemExit("the log is broken")
-        kept = {one.uid: one.row for one in store.decisions("review")}
+    with DecisionLog(run / LOG_FILE) as log:
+        if not log.is_whole():
+            raise SystemExit("the log is damaged")
+        kept = {one.uid: one.row for one in log.decisions("review")}
     lost = [uid for uid, row in client.acknowledged.items() if kept.get(uid) != row]
     if lost:
         raise SystemExit(f"{len(lost)} acknowledged decisions are lost")
@@ -155,7 +155,7 @@ def kill_once(run: Path, rng: random.Random) -> int:
 
 
 def kills(n_kills: int) -> int:
-    """Kill servers in the middle of writes; return how many decisions were acknowledged in all."""
+    """Kill servers during writes; return the total number of acknowledged decisions."""
     rng, total = random.Random(0), 0
     with tempfile.TemporaryDirectory() as folder:
         run = make_run(Path(folder), 20_000)
@@ -164,14 +164,14 @@ def kills(n_kills: int) -> int:
         for number in range(n_kills):
             total += kill_once(run, rng)
             if number % 10 == 9:
-                # Enough rows for all that is to come.
+                # Start again from the full table, so that rows do not run out.
                 shutil.rmtree(run)
                 shutil.copytree(fresh, run)
     return total
 
 
 def crowd(n_decisions: int, n_clients: int = 4) -> list[float]:
-    """Let several people judge at once; return the seconds that each decision took."""
+    """Let several reviewers judge at once; return the seconds that each decision took."""
     with tempfile.TemporaryDirectory() as folder:
         run = make_run(Path(folder), 6 * n_decisions)
         assert LabelCheck.load(run).n_suspects >= n_decisions
@@ -188,9 +188,9 @@ def crowd(n_decisions: int, n_clients: int = 4) -> list[float]:
         for client in clients:
             client.close()
         if server.end(signal.SIGINT) != 0:
-            raise SystemExit("the server did not end well")
-        with Store(run / FILE) as store:
-            made = store.decisions("review")
+            raise SystemExit("the server did not exit with 0")
+        with DecisionLog(run / LOG_FILE) as log:
+            made = log.decisions("review")
         acknowledged = {uid for client in clients for uid in client.acknowledged}
         rows = [one.row for one in made]
         if {one.uid for one in made} != acknowledged or len(made) != n_decisions:
@@ -198,7 +198,7 @@ def crowd(n_decisions: int, n_clients: int = 4) -> list[float]:
         if len(set(rows)) != len(rows):
             raise SystemExit("a row was judged twice")
         if any(client.refused for client in clients):
-            raise SystemExit("a row that was kept for somebody was refused")
+            raise SystemExit("a row reserved for a reviewer was refused")
         return [seconds for client in clients for seconds in client.seconds]
 
 

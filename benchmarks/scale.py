@@ -1,11 +1,11 @@
-"""What labels and scores cost at scale: ratios in one run on the same arrays, and large files.
+"""Speed and memory at scale: ratios in one run on the same arrays, and large files.
 
     python benchmarks/scale.py                 all tables, up to a billion rows on disk (5 GB)
     python benchmarks/scale.py --rows-on-disk 100000000
 
-Times are CPU seconds where one core works and elapsed ones where two do, the best of several runs;
-a billion rows are gone over once.
-Files lie in a temporary folder; the system has them in memory or not, as it likes.
+Times are CPU seconds on one core and elapsed seconds on two, the best of several runs; a billion
+rows are processed only once. Files are in a temporary folder; whether they are cached in memory is
+left to the operating system.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -40,29 +40,22 @@ from rankprune import (
     out_of_fold_probabilities,
     stream,
 )
-from rankprune.core import _kernel
+from rankprune.core.counting import _kernel
 
 N_ROWS = 10**7
 _CHUNK, _READ = 1 << 20, 1 << 18
 
 
 def streamed(labels: np.ndarray, scores: np.ndarray, n_jobs: int = 1) -> np.ndarray:
-    """Rates and mask in the same passes, all checks included."""
+    """Return the mask of one stream of rows, including all checks."""
     return stream.prune_labels((labels, scores), n_jobs=n_jobs).mask()
 
 
-def elapsed(call: Callable[[], object], repeats: int) -> float:
-    """Elapsed time of the best run."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
+elapsed = partial(seconds, clock=time.perf_counter)
 
 
 class Plain:
-    """The loops in NumPy, also where compiled ones are installed."""
+    """Context in which the loops run in NumPy even if compiled ones are installed."""
 
     def __enter__(self) -> None:
         self._compiled, _kernel._compiled = _kernel._compiled, lambda: None
@@ -72,8 +65,8 @@ class Plain:
 
 
 def compare_kernels() -> None:
-    """Rates and mask against np.partition and cleanlab."""
-    import numba  # noqa: F401  # loaded, so that the compiled loops are used at once
+    """Compare rates and mask with np.partition and cleanlab."""
+    import numba  # noqa: F401  # imported, so that the compiled loops are used from the start
 
     labels, p = simulate(N_ROWS)
     print(f"\n## Rates and mask of {N_ROWS:,} rows, in units of one np.partition of the scores\n")
@@ -110,7 +103,7 @@ def compare_kernels() -> None:
 
 
 def write_rows(folder: Path, n_rows: int) -> None:
-    """Write float32 scores and one-byte labels, a part at a time."""
+    """Write float32 scores and one-byte labels in chunks."""
     with (folder / "scores").open("wb") as scores, (folder / "labels").open("wb") as labels:
         for start in range(0, n_rows, 10 * _CHUNK):
             rng = np.random.default_rng(start)
@@ -124,11 +117,11 @@ def write_rows(folder: Path, n_rows: int) -> None:
             np.clip(middle + 0.14 * spread, 0, 1).tofile(scores)
 
 
-def go_over(folder: Path, repeats: int) -> dict[str, float]:
-    """Estimate, find the cut-offs and write the mask, from files; the best of some runs."""
+def process_files(folder: Path, repeats: int) -> dict[str, float]:
+    """Estimate the rates, find the cut-offs and write the mask, from files; time the best run."""
 
     def batches() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        # One buffer for all batches: a new one for each would be faulted in anew.
+        # One buffer for all batches: a new one each time would cost page faults.
         values, given = np.empty(_READ, np.float32), np.empty(_READ, np.uint8)
         with (
             (folder / "scores").open("rb", buffering=0) as scores,
@@ -141,7 +134,7 @@ def go_over(folder: Path, repeats: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     warm = (rng.random(_READ) < 0.5, rng.random(_READ, np.float32))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # chance scores: only the loops are to be warmed
+        warnings.simplefilter("ignore")  # random scores, used only to warm up the loops
         stream.prune_labels(warm, NoiseRates.from_noise_rates(0.1, 0.1, 0.5)).mask()
         stream.estimate_noise_rates(warm)
     found = []
@@ -154,7 +147,7 @@ def go_over(folder: Path, repeats: int) -> dict[str, float]:
 
 
 def grow(largest: int) -> None:
-    """The same from files of growing size, each in a process of its own."""
+    """Measure files of growing size, each in its own process."""
     print("\n## From files of float32 scores and one-byte labels, mask written, one core\n")
     print("| rows | CPU s | ns a row | ns a row, NumPy | passes | peak memory, MiB |")
     print("|---|---|---|---|---|---|")
@@ -163,24 +156,24 @@ def grow(largest: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             write_rows(Path(folder), n_rows)
             repeats = 1 if n_rows >= 10**9 else 3
-            fast = apart(folder, "compiled", repeats)
+            fast = in_own_process(folder, "compiled", repeats)
             cells = [
                 f"{n_rows:,}",
                 f"{fast['seconds']:.2f}",
                 f"{1e9 * fast['seconds'] / n_rows:.1f}",
             ]
-            plain = apart(folder, "plain", repeats) if n_rows <= 10**8 else None
+            plain = in_own_process(folder, "plain", repeats) if n_rows <= 10**8 else None
             cells.append("" if plain is None else f"{1e9 * plain['seconds'] / n_rows:.1f}")
             cells += [f"{fast['passes']:.0f}", f"{fast['peak'] / 2**20:.0f}"]
         print(f"| {' | '.join(cells)} |", flush=True)
         n_rows *= 10
 
 
-def apart(folder: str, kernel: str, repeats: int) -> dict[str, float]:
-    """Go over the files in a process of its own, and return what it took."""
+def in_own_process(folder: str, kernel: str, repeats: int) -> dict[str, float]:
+    """Process the files in a separate process; return its time, passes and peak memory."""
     ended = subprocess.run(
         [
-            *(sys.executable, __file__, "--go-over", folder),
+            *(sys.executable, __file__, "--process-files", folder),
             *("--kernel", kernel, "--repeats", str(repeats)),
         ],
         check=True,
@@ -192,7 +185,7 @@ def apart(folder: str, kernel: str, repeats: int) -> dict[str, float]:
 
 
 def against_clean_learning(n_rows: int = 200_000, n_features: int = 50) -> None:
-    """The whole classifier against cleanlab's, on the same folds."""
+    """Compare the whole classifier with cleanlab's on the same folds."""
     from cleanlab.classification import CleanLearning
     from sklearn.datasets import make_classification
     from sklearn.model_selection import StratifiedKFold
@@ -220,7 +213,7 @@ def against_clean_learning(n_rows: int = 200_000, n_features: int = 50) -> None:
 
 
 def cost_of_fits(n_rows: int = 200_000, n_features: int = 50) -> None:
-    """What a second process gains, and what weights cost a classifier that is slow with them."""
+    """Measure the gain from a second process and the cost of weighted fits."""
     from sklearn.base import clone
     from sklearn.datasets import make_classification
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -250,19 +243,19 @@ def main() -> None:
     """Print every table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows-on-disk", type=int, default=10**9)
-    parser.add_argument("--go-over", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--process-files", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--kernel", help=argparse.SUPPRESS)
     parser.add_argument("--repeats", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.go_over is not None:
+    if asked.process_files is not None:
         if asked.kernel == "compiled":
             import numba  # noqa: F401  # as above
 
-            found = go_over(asked.go_over, asked.repeats)
+            found = process_files(asked.process_files, asked.repeats)
         else:
             with Plain():
-                found = go_over(asked.go_over, asked.repeats)
-        # Of this program alone: what resource tells includes the one that started it.
+                found = process_files(asked.process_files, asked.repeats)
+        # The peak of this process alone; resource would include its parent.
         status = Path("/proc/self/status").read_text()
         peak = 1024 * int(status.split("VmHWM:")[1].split()[0])
         print(json.dumps({**found, "peak": peak}))

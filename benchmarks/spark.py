@@ -1,4 +1,4 @@
-"""What the passes of `rankprune.spark.prune` take, by the row, on two cores of one machine."""
+"""Time per row of `rankprune.spark.prune` on two cores of one machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankprune.spark import local_session, prune
 
 
 def main() -> None:
-    """Print the time of all passes over rows that are in memory, and of marking them."""
+    """Print the time of all passes over rows in memory, and of marking them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
     n_rows = parser.parse_args().rows
@@ -30,7 +30,7 @@ def main() -> None:
     data = data.withColumn("s", (functions.col("y") != wrong).cast("double"))
     data = data.withColumn("g", score).drop("y").cache()
     data.count()
-    prune(data.limit(1000), "s", "g", order="id")  # workers are started
+    prune(data.limit(1000), "s", "g", order="id")  # starts the workers
     start = time.perf_counter()
     found = prune(data, "s", "g", order="id")
     counted = time.perf_counter() - start

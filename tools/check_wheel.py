@@ -1,0 +1,27 @@
+"""Check that a wheel holds every file of the package, templates, scripts and styles included.
+
+python tools/check_wheel.py dist/rankprune-*.whl
+"""
+
+import sys
+import zipfile
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+def main() -> None:
+    """Name the missing files, and exit with 1 if there are any."""
+    with zipfile.ZipFile(sys.argv[1]) as wheel:
+        packed = set(wheel.namelist())
+    files = (path for path in SOURCE.rglob("*") if path.is_file())
+    expected = {path.relative_to(SOURCE).as_posix() for path in files if path.suffix != ".pyc"}
+    missing = sorted(expected - packed)
+    for name in missing:
+        print(f"{sys.argv[1]}: {name} is missing")
+    print(f"the wheel holds {len(expected) - len(missing)} of the package's {len(expected)} files")
+    sys.exit(bool(missing))
+
+
+if __name__ == "__main__":
+    main()
