@@ -92,6 +92,30 @@ def test_people_read_plain_english(path):
     assert not complaints(path), "\n".join(complaints(path))
 
 
+# Below the command line only these print flags: what they return is a command.
+PRINT_COMMANDS = ("cli/", "experiments/paper/", "run/_settings.py")
+
+
+def library():
+    source = ROOT / "src" / "rankprune"
+    for path in sorted(source.rglob("*")):
+        name = path.relative_to(source).as_posix()
+        if path.suffix in (".py", ".html", ".js") and not name.startswith(PRINT_COMMANDS):
+            yield path
+
+
+@pytest.mark.parametrize("path", list(library()), ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_library_names_arguments_and_not_flags(path):
+    # Options of pip and jq, and custom properties of CSS, are no flags of ours.
+    flags = [
+        (line, match)
+        for line, text in texts(path)
+        for match in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)
+        if match not in ("--no-deps", "--target")
+    ]
+    assert flags == []
+
+
 def test_a_bad_phrase_is_shown_with_its_file_and_a_better_wording(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     path = tmp_path / "module.py"

@@ -1,4 +1,4 @@
-"""The main job on data that ships with scikit-learn: known noise in, what was found out."""
+"""The demo: flip labels of a data set that comes with scikit-learn, and find them again."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _NAMES = np.asarray(["even", "odd"])
 
 @dataclass(frozen=True)
 class Demo:
-    """What one run of the demonstration found.
+    """What one run of the demo found.
 
     Attributes
     ----------
     n_rows : int
         Rows checked.
     n_flipped, n_suspects, n_found : int
-        Labels flipped, rows found suspect, and flipped labels among these.
+        Labels flipped, suspects, and flipped labels among the suspects.
     true_rates, estimated_rates : NoiseRates
     f1_noisy, f1_pruned, f1_clean : float
-        F1 on clean test labels of the plain fit to noisy labels, of Rank Pruning, and of the
+        F1 on clean test labels: of a plain fit to the noisy labels, of Rank Pruning, and of a
         plain fit to clean labels.
     table, new_table, run, report : Path
         The table that was checked, one of new rows, the run directory and its report.
@@ -66,11 +66,11 @@ def run_demo(
     Parameters
     ----------
     folder : Path
-        Where the tables and the run directory go.
+        Folder for the tables and the run directory.
     positive_noise_rate, negative_noise_rate : float
-        Labels to flip.
+        Shares of labels to flip.
     random_state : int
-        Decides which.
+        Decides which labels are flipped.
     """
     X, digits = load_digits(return_X_y=True)
     X, new_X, truth, new_truth = train_test_split(
@@ -110,14 +110,14 @@ def run_demo(
 
 
 def refuse_other_folder(folder: Path, force: bool = False) -> None:
-    """Raise an error where the demonstration would replace files that are not its own."""
+    """Raise an error if the demo would replace files of the user's, or a reviewed demo."""
     own = (folder / _RUN).is_dir() or not folder.is_dir()
     if not own and any(folder.iterdir()):
-        raise FileExistsError(f"{folder} holds other files. Choose another place with -o.")
+        raise FileExistsError(f"{folder} already holds other files. Choose another folder.")
     if (folder / _RUN / "review.sqlite").exists() and not force:
         raise FileExistsError(
-            f"{folder} holds a demonstration that somebody has reviewed. Replace it with --force, "
-            "or choose another place with -o."
+            f"{folder} holds a demo that someone has reviewed. Pass force=True to replace it, or "
+            "choose another folder."
         )
 
 

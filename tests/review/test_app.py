@@ -19,7 +19,7 @@ def test_a_link_lets_in_once_and_the_cookie_stays(people):
     (ann,) = people("ann")
     again = call(ann.app, "GET", "/?token=token-of-ann", [("host", HOST)])
     assert again.status == 403
-    assert "used already" in again.text
+    assert "has been used" in again.text
     assert ann.get("/").status == 200
 
 
@@ -116,7 +116,7 @@ def test_a_locked_log_is_503_and_the_same_message_goes_through_later(people, ope
     answer = ann.decide(card["row"], "flip", name)
     assert answer.status == 503
     assert answer.header("retry-after") == "1"
-    assert "tries again" in answer.json["error"]
+    assert "will try again" in answer.json["error"]
     other.execute("ROLLBACK")
     other.close()
     assert ann.decide(card["row"], "flip", name).status == 200
@@ -190,7 +190,7 @@ class TestAudit:
     def test_the_page_asks_which_is_right(self, people, drawn):
         (ann,) = people("ann", mode="audit")
         page = ann.get("/").text
-        assert "Which is right" in page
+        assert "Which value of" in page
         assert 'data-answer="positive"' in page
         assert 'data-answer="keep"' not in page
         assert "data-column" not in page

@@ -56,9 +56,9 @@ class TestDraw:
             first = log.last_draw()
             assert draw_sample(run, log, 40, seed=7) == first
             assert draw_sample(run, log, seed=7) == first
-            with pytest.raises(TableError, match=r"--n must be 40.*got 50.*--force"):
+            with pytest.raises(TableError, match=r"n must be 40.*got 50.*force=True"):
                 draw_sample(run, log, 50, seed=0)
-            again = draw_sample(run, log, 50, seed=0, again=True)
+            again = draw_sample(run, log, 50, seed=0, force=True)
         assert again.id == first.id + 1
         assert len(again.rows) == 50
 
@@ -80,14 +80,17 @@ class TestDraw:
         settings = {"noise_estimator": "confident-counts", **change}
         path = LabelCheck.load(run).source.path
         check_table(path, "label", scorer=None, **settings).save(run, force=True)
-        with pytest.raises(TableError, match=r"drawn by another check.*--force"):
+        with pytest.raises(TableError, match=r"belongs to an earlier check.*force=True"):
             audit_record(run)
-        with pytest.raises(TableError, match=r"drawn by another check"), open_queue(run, "audit"):
+        with (
+            pytest.raises(TableError, match=r"belongs to an earlier check"),
+            open_queue(run, "audit"),
+        ):
             pass
         with DecisionLog(run / LOG_FILE) as log:
-            with pytest.raises(TableError, match=r"drawn by another check"):
+            with pytest.raises(TableError, match=r"belongs to an earlier check"):
                 draw_sample(run, log, 40, seed=0)
-            assert draw_sample(run, log, 40, seed=0, again=True).id == 2
+            assert draw_sample(run, log, 40, seed=0, force=True).id == 2
 
     def test_the_same_check_made_again_keeps_its_audit(self, begun):
         run, truth = begun
@@ -102,7 +105,7 @@ class TestDraw:
         run, truth = begun
         judge(run, truth, 40)
         with DecisionLog(run / LOG_FILE) as log:
-            draw_sample(run, log, 40, seed=1, again=True)
+            draw_sample(run, log, 40, seed=1, force=True)
         assert audit_record(run).n_unjudged == 40
 
 
@@ -159,7 +162,7 @@ class TestRecord:
         assert AuditRecord.load(run) is None
         for text in ("{}", "no json", '{"schema": 9}'):
             (run / "audit.json").write_text(text)
-            with pytest.raises(TableError, match="is not an audit that this version reads"):
+            with pytest.raises(TableError, match="is not an audit that this version can read"):
                 AuditRecord.load(run)
         (run / "audit.json").unlink()
         assert AuditRecord.load(run) is None
@@ -206,10 +209,10 @@ class TestRecord:
         assert "40 of 40 rows have no clear answer" in write_report(run).read_text()
 
     def test_without_a_sample_or_a_log_the_next_step_is_named(self, run):
-        with pytest.raises(TableError, match="nobody has reviewed anything yet"):
+        with pytest.raises(TableError, match="No sample has been drawn"):
             audit_record(run)
         DecisionLog(run / LOG_FILE).close()
-        with pytest.raises(TableError, match="No sample was drawn"):
+        with pytest.raises(TableError, match="No sample has been drawn"):
             audit_record(run)
 
     def test_where_before_and_after_cannot_be_judged_it_is_said(self, begun):
@@ -239,8 +242,8 @@ class TestRecord:
         result = run / "result.json"
         before = result.read_text()
         result.write_text(before.replace('"estimator": "logistic"', '"estimator": "mine:Model"'))
-        assert "Pass it again as estimator" in audit_record(run).notes[0]
-        named = audit_record(run, model="sklearn.linear_model:LogisticRegression")
+        assert "such as estimator='my_module:my_model'" in audit_record(run).notes[0]
+        named = audit_record(run, estimator="sklearn.linear_model:LogisticRegression")
         assert named.before_after is not None
         result.write_text(before)
 

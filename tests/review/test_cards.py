@@ -77,7 +77,7 @@ def test_an_audit_hides_what_almost_tells_the_label(rows_of):
     columns = ["copy", "order", "chance", "weak", "rankprune_probability"]
     rows = rows_of(extra, columns, blind=True, hide=["color"])
     assert rows.hidden == ["color", "label", "copy", "order", "rankprune_probability"]
-    with pytest.raises(TableError, match=r"--hide must be a column of .* has no column 'colour'"):
+    with pytest.raises(TableError, match=r"hide must be a column of .* has no column 'colour'"):
         rows_of(extra, columns, blind=True, hide=["colour"])
 
 
@@ -87,7 +87,7 @@ def test_a_name_that_is_a_path_is_hidden_in_an_audit(rows_of):
 
     blind = rows_of(extra, ["file"], blind=True, id="file")
     assert blind.name(3) is None
-    assert blind.fields(3)[-1].text == "(a path, hidden)"
+    assert blind.fields(3)[-1].text == "(path hidden)"
     assert rows_of(extra, ["file"], id="file").name(3).endswith("/3.png")
 
 
@@ -195,10 +195,10 @@ class TestImages:
             lambda rows: [["a.png"]] * len(rows), ["picture"], image_root=root, blind=True
         )
         field = rows.fields(0)[-1]
-        assert (field.is_image, field.text) == (True, "(a path, hidden)")
+        assert (field.is_image, field.text) == (True, "(path hidden)")
 
     def test_a_root_that_is_no_folder_is_refused(self, open_queue, tmp_path):
-        with pytest.raises(TableError, match="--image-root must be a folder"):
+        with pytest.raises(TableError, match="image_root must be a folder"):
             open_queue(image_root=tmp_path / "none")
 
 

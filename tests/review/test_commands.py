@@ -48,7 +48,7 @@ def test_review_prints_a_link_and_a_summary(command, served, run, table):
     assert out.startswith("http://127.0.0.1:")
     assert "?token=" in out
     assert "0 of " in err
-    assert "rows judged: nothing" in err
+    assert "rows judged." in err
     assert len(served) == 1
 
 
@@ -90,7 +90,7 @@ def test_a_table_without_suspects_can_be_reviewed_all_the_same(command, served, 
     [
         (("--overlap", "120%"), "must be a share such as 10% or 0.1, got '120%'"),
         (("--overlap", "some"), "must be a share"),
-        (("--reviewer", " "), "--reviewer must be a printable name"),
+        (("--reviewer", " "), "--reviewer must be printable names"),
         (("--image-root", "none"), "--image-root must be a folder"),
         (("--guideline", "none.txt"), "none.txt"),
         (("--port", "99999"), "--port"),
@@ -110,7 +110,7 @@ def test_a_guideline_in_another_encoding_is_named(command, served, run, table, t
     guideline.write_bytes("Zweimal prüfen".encode("latin-1"))
     code, _, err = command("review", run, "--table", table, "--guideline", guideline)
     assert code == 2
-    assert f"--guideline must be UTF-8 text; byte 10 of {guideline} is none" in err
+    assert f"--guideline must be UTF-8 text; byte 10 of {guideline} is not valid UTF-8" in err
 
 
 def test_a_table_that_is_touched_meanwhile_ends_no_review(command, run, table, monkeypatch):
@@ -143,9 +143,9 @@ def test_export_reviewed_writes_labels_and_the_trail(command, run, table, tmp_pa
     code, out, err = command("export", run, "--table", table, "--reviewed", "-o", out_file)
     assert code == 0
     assert out == f"{out_file}\n"
-    assert "2 labels are settled, 1 of them changed." in err
-    assert "1 rows that nobody was sure of stay as they are." in err
-    assert "300 rows kept, 0 removed, 300 in all." in err
+    assert "2 labels were settled; 1 changed." in err
+    assert "1 row keeps its label: reviewers are unsure." in err
+    assert "300 of 300 rows kept, 0 left out." in err
     before, after = table.read_text().splitlines(), out_file.read_text().splitlines()
     assert [i for i in range(301) if before[i] != after[i]] == [1]
     lines = (tmp_path / "out.csv.trail.jsonl").read_text().splitlines()
@@ -160,7 +160,7 @@ def test_export_refuses_what_excludes_itself_and_what_is_not_there(command, run,
     words = ("export", run, "--table", table, "-o", tmp_path / "out.csv")
     code, _, err = command(*words, "--reviewed")
     assert code == 2
-    assert "nobody has reviewed anything yet" in err
+    assert "no row has been reviewed yet" in err
     judge(run, table, {0: "flip"})
     assert command(*words, "--reviewed", "--flag")[0] == 2
     (tmp_path / "out.csv.trail.jsonl").write_text("mine")
@@ -181,10 +181,10 @@ def test_reviews_in_separate_files_are_merged(command, run, table, folder, tmp_p
     words = ("export", run, "--table", table, "--force", "-o", tmp_path / "out.csv")
     code, _, err = command(*words, "--merge", other)
     assert code == 0
-    assert f"Decisions of {other}: 1 new, 0 already known." in err
-    assert "2 labels are settled, 2 of them changed." in err
+    assert f"Decisions from {other}: 1 new, 0 already known." in err
+    assert "2 labels were settled; 2 changed." in err
     code, _, err = command(*words, "--merge", other / LOG_FILE)
-    assert f"Decisions of {other / LOG_FILE}: 0 new, 1 already known." in err
+    assert f"Decisions from {other / LOG_FILE}: 0 new, 1 already known." in err
     assert command(*words, "--merge", tmp_path / "none")[0] == 2
 
 
@@ -201,8 +201,8 @@ def test_reviews_of_another_table_are_not_merged(command, run, table, folder, tm
     words = ("export", run, "--table", table, "--force", "-o", tmp_path / "out.csv")
     code, _, err = command(*words, "--merge", theirs)
     assert code == 0
-    assert "2 left out: their rows differ in this table" in err
-    assert "2 labels are settled, 2 of them changed." in err
+    assert "2 left out because their rows differ in this table" in err
+    assert "2 labels were settled; 2 changed." in err
 
 
 def test_train_reviewed(command, run, table, tmp_path):
@@ -211,7 +211,7 @@ def test_train_reviewed(command, run, table, tmp_path):
         "train", run, "--table", table, "--reviewed", "-o", tmp_path / "m.skops", "--jobs", "1"
     )
     assert code == 0
-    assert "2 labels are settled, 1 of them changed." in err
+    assert "2 labels were settled; 1 changed." in err
     assert "of 300 rows." in err
     code, out, _ = command("predict", tmp_path / "m.skops", table)
     assert code == 0
@@ -225,7 +225,7 @@ class TestAudit:
         )
         assert code == 0
         assert "40 rows were drawn at random" in err
-        assert "Hidden from those who judge: 'label'." in err
+        assert "Hidden from reviewers: 'label'." in err
         assert "0 of 40 rows judged." in err
         assert out.startswith("http://")
         with DecisionLog(run / LOG_FILE) as log:
@@ -308,12 +308,12 @@ class TestAudit:
     def test_plan_and_estimate_exclude_each_other(self, command, run):
         code, _, err = command("audit", run, "--plan", "--estimate")
         assert code == 2
-        assert "exclude each other" in err
+        assert "cannot be combined" in err
 
     def test_estimating_before_drawing_names_the_next_step(self, command, run):
         code, _, err = command("audit", run, "--estimate")
         assert code == 2
-        assert "nobody has reviewed anything yet" in err
+        assert "No sample has been drawn for this run" in err
 
 
 def test_a_check_made_again_keeps_what_people_said(command, run, table):

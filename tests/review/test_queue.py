@@ -315,5 +315,7 @@ class TestAudit:
         assert (made.label, made.score, made.answer) == (None, None, "negative")
 
     def test_without_a_sample_there_is_no_audit(self, open_queue):
-        with pytest.raises(ValueError, match=r"No sample was drawn.*rankprune audit RUN --n 200"):
+        with pytest.raises(
+            ValueError, match=r"No sample has been drawn for this run. Start a blind audit"
+        ):
             open_queue("audit")

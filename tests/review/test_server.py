@@ -58,7 +58,7 @@ def test_an_interrupt_is_the_usual_end(folder, run, bench):
     rest, said = process.communicate(timeout=20)
     assert process.returncode == 0
     assert rest == ""
-    assert "Ctrl-C ends it" in said
+    assert "Press Ctrl-C to stop" in said
     assert "3 of " in said
     assert "3 flip" in said
     assert "rankprune export" in said
@@ -77,13 +77,13 @@ def test_each_person_has_a_link_and_other_hosts_are_warned_of(folder, run, bench
     bench.Client(lines[0].split()[1]).close()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
-    assert "warning: anybody who can reach 0.0.0.0 can try to connect" in said
+    assert "warning: anyone who can reach 0.0.0.0 can try to connect" in said
 
 
 def test_a_port_that_is_taken_is_said(open_queue):
     first = Server(open_queue(), ["ann"])
     port = int(first.links[0].url.split(":")[2].split("/")[0])
-    with pytest.raises(OSError, match=f"--host and --port must be free; 127.0.0.1:{port} is not"):
+    with pytest.raises(OSError, match=f"host and port must be free; 127.0.0.1:{port} is not"):
         Server(open_queue(), ["ann"], port=port)
     first.close()
 
@@ -120,7 +120,7 @@ def test_reviewers_are_checked(monkeypatch):
     monkeypatch.setattr(getpass, "getuser", nobody)
     assert checked_reviewers([]) == ["reviewer"]
     for bad in (" ", "x" * 61, "a\nb", "a\u202eb"):
-        with pytest.raises(ValueError, match="--reviewer must be a printable name"):
+        with pytest.raises(ValueError, match="reviewers must be printable names"):
             checked_reviewers([bad])
     with pytest.raises(ValueError, match="name each person once"):
         checked_reviewers(["ann", "ann"])

@@ -173,7 +173,7 @@ class TestDraws:
 
 class TestSchema:
     def test_a_log_that_is_to_exist_is_asked_for(self, tmp_path):
-        with pytest.raises(TableError, match=r"nobody has reviewed anything yet.*rankprune review"):
+        with pytest.raises(TableError, match=r"no row has been reviewed yet. Review some rows"):
             DecisionLog(tmp_path / "review.sqlite", must_exist=True)
 
     @pytest.mark.parametrize("schema", [0, 2, 99])
@@ -197,7 +197,7 @@ class TestSchema:
             DecisionLog(path)
         assert path.read_bytes() == before
         path.write_bytes(b"no database at all" * 100)
-        with pytest.raises(TableError, match="is not a log of decisions"):
+        with pytest.raises(TableError, match="is not a decision log"):
             DecisionLog(path)
 
 
@@ -239,7 +239,7 @@ class TestReadOnly:
     def test_nobody_is_let_to_answer(self, kept):
         with (
             DecisionLog(kept) as log,
-            pytest.raises(OSError, match=r"cannot be written to. Copy the run"),
+            pytest.raises(OSError, match=r"is read-only. Copy the run"),
         ):
             log.refuse_unwritable()
 
@@ -252,7 +252,7 @@ def test_what_was_said_of_other_cells_is_no_conflict(log):
 
 def test_a_name_is_that_of_one_decision(log):
     log.add(BASE)
-    with pytest.raises(ValueError, match="uid names another decision already"):
+    with pytest.raises(ValueError, match="uid already belongs to another decision"):
         log.add(replace(BASE, row=4))
     assert log.find(BASE.uid) == BASE
     assert log.find("none") is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import platform
 import warnings
 from contextlib import suppress
@@ -20,6 +19,7 @@ from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import row_intervals
 from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import RankPruneWarning, warn_caller
+from rankprune.learners._progress import log_stage
 from rankprune.run import LabelCheck
 from rankprune.run._findings import (
     BeforeAfter,
@@ -33,8 +33,6 @@ from rankprune.run._findings import (
 from rankprune.run._scores import SavedScores, Scores, Tally
 from rankprune.run._settings import CheckSettings
 from rankprune.run._words import INVERTED_SCORES, TOO_GOOD_SCORES
-
-_log = logging.getLogger("rankprune")
 
 _N_RESAMPLES = 200
 # Bins of the histogram that the report draws.
@@ -163,7 +161,7 @@ def _intervals(
     few: Inputs, estimated: NoiseRates, noise_estimator: Any, random_state: Any
 ) -> NoiseRateIntervals:
     """Return intervals around the estimate, by drawing rows again."""
-    _log.debug("drawing rows again for the intervals")
+    log_stage("computing intervals")
     # Threads on matrices of four numbers take a hundred times as long as the sums.
     with threadpool_limits(limits=1, user_api="blas"):
         return row_intervals(

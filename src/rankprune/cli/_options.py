@@ -51,55 +51,91 @@ def add_options(*options: Any) -> Callable[[_Command], _Command]:
 
 
 shown = add_options(
-    click.option("-q", "--quiet", is_flag=True, help="Nothing on standard error but errors."),
-    click.option("-v", "--verbose", is_flag=True, help="Every step, and tracebacks of errors."),
-    click.option("--no-progress", is_flag=True, help="No progress on standard error."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only results and errors."),
+    click.option("-v", "--verbose", is_flag=True, help="Print every step, and full tracebacks."),
+    click.option("--no-progress", is_flag=True, help="Do not show progress."),
 )
 read_options = add_options(
-    click.option("--encoding", help="Of a text file; UTF-8 by default."),
-    click.option("--delimiter", help="Of a CSV file; the most frequent in its header by default."),
+    click.option("--encoding", help="Encoding of a text file (default: UTF-8)."),
+    click.option(
+        "--delimiter", help="Delimiter of a CSV file (default: the most frequent in its header)."
+    ),
 )
 learned_options = add_options(
-    click.option("--label", required=True, metavar="COL", help="The labels, of two values."),
-    click.option("--positive", metavar="VALUE", help="The positive label."),
     click.option(
-        "--negative", metavar="VALUE", help="The other one, where it looks like a missing one."
+        "--label", required=True, metavar="COL", help="Column of labels, with two values."
     ),
-    click.option("--drop", multiple=True, metavar="COL", help="Not a feature; may be repeated."),
-    click.option("--keep", multiple=True, metavar="COL", help="A feature whatever it looks like."),
-    click.option("--text", multiple=True, metavar="COL", help="Free text, used by its words."),
-    click.option("--group", metavar="COL", help="Rows that share it stay in one fold."),
+    click.option(
+        "--positive",
+        metavar="VALUE",
+        help="The positive label (default: the obvious one, such as 1 or yes, or the last in "
+        "sorted order).",
+    ),
+    click.option(
+        "--negative",
+        metavar="VALUE",
+        help="The negative label, if it looks like a missing value.",
+    ),
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="COL",
+        help="Column to leave out of the features; may be repeated.",
+    ),
+    click.option(
+        "--keep",
+        multiple=True,
+        metavar="COL",
+        help="Column to use even if it looks useless; may be repeated.",
+    ),
+    click.option(
+        "--text",
+        multiple=True,
+        metavar="COL",
+        help="Column whose words are used; may be repeated. Free text is recognised without it.",
+    ),
+    click.option(
+        "--group", metavar="COL", help="Rows with the same value here stay in the same fold."
+    ),
     click.option(
         "--embeddings",
         type=click.Path(exists=True, dir_okay=False),
         metavar="NPY",
-        help="Numbers to use beside the columns, one row for each row of the table.",
+        help="File of numbers to use beside the columns, one row per row of the table.",
     ),
     click.option(
         "--model",
         default="logistic",
         show_default=True,
         metavar="NAME",
-        help="logistic, boosting, or MODULE:OBJECT for your own classifier.",
+        help="Model: logistic, boosting, or MODULE:OBJECT for your own classifier.",
     ),
     click.option(
-        "--folds", type=click.IntRange(min=2), default=3, show_default=True, help="Of the scores."
+        "--folds",
+        type=click.IntRange(min=2),
+        default=3,
+        show_default=True,
+        help="Number of cross-validation folds.",
     ),
     click.option(
         "--jobs",
         type=int,
         default=None,
         metavar="N",
-        help="Folds fitted at the same time; changes no result.",
+        help="Number of folds to fit at the same time. Does not change the result.",
     ),
-    click.option("--seed", default=0, show_default=True, help="Decides folds and models."),
     click.option(
-        "--drop-unlabeled", is_flag=True, help="Leave rows without a label out; else an error."
+        "--seed", default=0, show_default=True, help="Random seed for the folds and the models."
+    ),
+    click.option(
+        "--drop-unlabeled",
+        is_flag=True,
+        help="Leave out rows without a label, which are an error otherwise.",
     ),
 )
-force_option = click.option("--force", is_flag=True, help="Replace what is there.")
+force_option = click.option("--force", is_flag=True, help="Replace existing output.")
 table_of_run = click.option(
-    "--table", type=FILE, help="Where the checked table lies now; where it lay by default."
+    "--table", type=FILE, help="Current path of the table (default: its original path)."
 )
 
 
@@ -122,12 +158,12 @@ def shared_arguments(asked: dict[str, Any]) -> dict[str, Any]:
     return {**renamed, **{name: asked[name] for name in _SAME_NAME}}
 
 
-def form_option(*choices: str) -> Callable[[_Command], _Command]:
+def form_option(*choices: str, help: str = "Output format.") -> Callable[[_Command], _Command]:
     return click.option(
         "--format",
         "form",
         type=click.Choice(choices),
         default=choices[0],
         show_default=True,
-        help="Of what is printed.",
+        help=help,
     )

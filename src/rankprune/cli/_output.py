@@ -1,11 +1,15 @@
-"""What commands print."""
+"""What commands print: messages, tables, and the command to run next."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import shutil
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -15,6 +19,30 @@ def say(message: str, quiet: bool = False) -> None:
     """Write a line to standard error."""
     if not quiet:
         click.echo(message, err=True)
+
+
+def next_command(*words: str | Path) -> str:
+    """Return a command that can be run as printed, wherever the program is installed."""
+    return " ".join([_program(), *(quote(_not_a_flag(word)) for word in words)])
+
+
+def _program() -> str:
+    """Return how this program was started: by its name where the shell finds it, else in full."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return f"{quote(_found('python', sys.executable))} -m rankprune"
+    return quote(_found("rankprune", str(started))) if started.stem == "rankprune" else "rankprune"
+
+
+def _found(name: str, path: str) -> str:
+    known = shutil.which(name)
+    return name if known is not None and Path(known).absolute() == Path(path).absolute() else path
+
+
+def _not_a_flag(word: str | Path) -> str:
+    """Return a word of a command; a path that begins with a dash must not be read as a flag."""
+    is_path = isinstance(word, Path)
+    return f"./{word}" if is_path and str(word).startswith("-") else str(word)
 
 
 def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
@@ -27,7 +55,7 @@ def rows_text(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) ->
     """Yield rows as CSV, as JSON lines, as one JSON list, or as text, in parts."""
     if form in ("csv", "text"):
         text = io.StringIO()
-        # Text is what people read: columns apart by tabs.
+        # Text is for people: columns are separated by tabs.
         writer = csv.writer(text, lineterminator="\n", delimiter="," if form == "csv" else "\t")
         writer.writerow(names)
         for row in rows:

@@ -1,4 +1,4 @@
-"""The commands that run the paper's experiments again."""
+"""``rankprune paper``: run the experiments of the paper again."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,38 +7,40 @@ from typing import Any
 
 import click
 
-# Each with what can be selected of it.
+from rankprune.cli._options import add_options
+
+# Help, and the options that select a part of the experiment.
 _COMMANDS = {
     "fig1": ("Figure 1: the algorithm, step by step, on two Gaussians.", ()),
     "fig2": ("Figure 2: Rank Pruning on Gaussians, five noise levels; 200 trials.", ("cells",)),
     "fig3": ("Figure 3: theory against estimate; the same trials as fig2.", ("cells",)),
     "fig4": ("Figure 4: all methods on Gaussians at pi1 = rho1 = 0.5.", ()),
-    "fig5": ("Figure 5: estimated noise rates on MNIST, whole range.", ("images", "cells")),
-    "figb": ("Figure B1: average images of what is kept and what is pruned.", ()),
+    "fig5": ("Figure 5: estimated noise rates on MNIST, at all noise levels.", ("images", "cells")),
+    "figb": ("Figure B1: average images of kept and pruned rows.", ()),
     "table3": (
         "Tables 3, C1, C2: MNIST and CIFAR-10, logistic regression.",
         ("images", "cells", "methods"),
     ),
     "table4": (
-        "Tables 4, C3, C4, C8, C9: convolutional networks; needs the extra torch; hours.",
+        "Tables 4, C3, C4, C8, C9: convolutional networks. Needs the extra torch; takes hours.",
         ("images", "cells", "methods", "epochs"),
     ),
     "tablec5": (
         "Tables C5 to C7: CIFAR-10, logistic regression, by class.",
         ("images", "cells", "methods"),
     ),
-    "settings": ("What the solver of the time and pixels as they are would change.", ()),
-    "speed": ("What the algorithm and a setting of Table 3 cost, in fits.", ()),
+    "settings": ("Effect of the original solver, and of unscaled pixels.", ()),
+    "speed": ("Cost of the algorithm, and of a setting of Table 3, in numbers of fits.", ()),
 }
 
 
 @click.group()
 def paper() -> None:
-    """Run the paper's experiments again, each figure beside the published one.
+    """Run the experiments of the paper again, beside the published figures.
 
-    Figures are added to files under --results as they are measured, so that an interrupted run
-    goes on; pages and pictures are drawn from these files alone. MNIST and CIFAR-10 are looked for
-    under $RANKPRUNE_DATA (by default ~/.cache/rankprune); --small needs neither.
+    Results are saved under --results as they are measured, so an interrupted run continues where
+    it stopped. Pages and pictures are drawn from these files alone. MNIST and CIFAR-10 are read
+    from $RANKPRUNE_DATA (default: ~/.cache/rankprune); --small needs neither.
     """
 
 
@@ -49,7 +51,7 @@ def _parse_cells(_: click.Context, __: click.Parameter, value: str) -> list[tupl
         return [(pi1, rho1) for pi1, rho1 in pairs]
     except ValueError:
         raise click.BadParameter(
-            f"{value!r} must be pairs of pi1/rho1 with commas between them, as 0.5/0.5,0/0.5."
+            f"{value!r} must be pairs pi1/rho1 separated by commas, such as 0.5/0.5,0/0.5."
         ) from None
 
 
@@ -59,18 +61,27 @@ def _parse_names(_: click.Context, __: click.Parameter, value: str) -> list[str]
 
 _SELECTION = {
     "images": click.option(
-        "--images", default="", callback=_parse_names, help="Such as 1,9 or cat,dog."
+        "--images",
+        default="",
+        callback=_parse_names,
+        help="Classes to measure, such as 1,9 or cat,dog (default: all).",
     ),
     "cells": click.option(
-        "--cells", default="", callback=_parse_cells, help="pi1/rho1, as 0.5/0.5,0/0.5."
+        "--cells",
+        default="",
+        callback=_parse_cells,
+        help="Noise levels pi1/rho1, such as 0.5/0.5,0/0.5 (default: all).",
     ),
     "methods": click.option(
-        "--methods", default="", callback=_parse_names, help="Such as true,rp_estimated."
+        "--methods",
+        default="",
+        callback=_parse_names,
+        help="Methods to measure, such as true,rp_estimated (default: all).",
     ),
     "epochs": click.option(
         "--epochs",
         type=click.IntRange(min=1),
-        help="Of the networks; the paper allowed 50 on MNIST and 150 on CIFAR-10.",
+        help="Epochs for the networks; the paper allowed 50 on MNIST and 150 on CIFAR-10.",
     ),
 }
 _JOBS = click.option(
@@ -79,32 +90,27 @@ _JOBS = click.option(
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Units measured at the same time.",
+    help="Number of measurements to run at the same time.",
 )
 _FOLDERS = (
     click.option(
         "--results",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Where measured figures lie.  [default: results; results-small]",
+        help="Folder of results (default: results, or results-small).",
     ),
     click.option(
         "--docs",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Where pages go.  [default: docs/reproduction; results-small/reproduction]",
+        help="Folder for the pages (default: docs/reproduction, or results-small/reproduction).",
     ),
-    click.option("--small", is_flag=True, help="Digits that ship with scikit-learn, few trials."),
-    click.option("--seed", default=0, show_default=True, help="Decides noise, folds and fits."),
-    click.option("-q", "--quiet", is_flag=True, help="No progress on the standard error stream."),
+    click.option(
+        "--small", is_flag=True, help="Use the digits that come with scikit-learn, and few trials."
+    ),
+    click.option(
+        "--seed", default=0, show_default=True, help="Random seed for noise, folds and fits."
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Do not show progress."),
 )
-
-
-def _add(*options: Callable[..., Any]) -> Callable[..., Any]:
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def _results(given: dict[str, Any]) -> Path:
@@ -112,13 +118,15 @@ def _results(given: dict[str, Any]) -> Path:
 
 
 def _render(given: dict[str, Any]) -> None:
-    """Write the pages and say where they are."""
+    """Write the pages and print where they are."""
     from rankprune.experiments.paper import render
 
     results, small = _results(given), given["small"]
     docs = given["docs"] or (results / "reproduction" if small else Path("docs/reproduction"))
     written = render(results, docs, small=small, seed=given["seed"])
-    click.echo(f"Figures lie in {results}; {len(written)} pages and pictures were drawn in {docs}.")
+    click.echo(
+        f"Results are in {results}; {len(written)} pages and pictures were written to {docs}."
+    )
 
 
 def _choice(given: dict[str, Any]) -> Any:
@@ -129,7 +137,7 @@ def _choice(given: dict[str, Any]) -> Any:
 
 
 def _told(work: Callable[[], None]) -> None:
-    """Turn what is missing or wrong into a message."""
+    """Turn an error about missing data or wrong names into a message."""
     try:
         work()
     except (FileNotFoundError, ModuleNotFoundError, ValueError) as error:
@@ -138,7 +146,7 @@ def _told(work: Callable[[], None]) -> None:
 
 def _experiment(name: str, summary: str, selected: tuple[str, ...]) -> None:
     @paper.command(name, help=summary)
-    @_add(*(_SELECTION[option] for option in selected), _JOBS, *_FOLDERS)
+    @add_options(*(_SELECTION[option] for option in selected), _JOBS, *_FOLDERS)
     def command(**given: Any) -> None:
         from rankprune.experiments.paper import run_experiment
 
@@ -154,11 +162,11 @@ for _name, (_summary, _selected) in _COMMANDS.items():
 
 
 @paper.command("all")
-@_add(_JOBS, *_FOLDERS)
+@add_options(_JOBS, *_FOLDERS)
 def run_all(**given: Any) -> None:
-    """Whatever is missing of all these.
+    """Run everything that has not been measured yet.
 
-    What cannot be run here is said, and the rest is run; then it ends with 1.
+    Experiments that cannot run here are reported and skipped; the exit code is then 1.
     """
     from rankprune.experiments.paper import run_experiment
 
@@ -178,27 +186,26 @@ def run_all(**given: Any) -> None:
 
 
 @paper.command("render")
-@_add(*_FOLDERS)
+@add_options(*_FOLDERS)
 def render_pages(**given: Any) -> None:
-    """Draw all pages and pictures again from the measured figures alone."""
+    """Draw all pages and pictures again from saved results."""
     _told(lambda: _render(given))
 
 
 @paper.command()
 @click.argument("name", type=click.Choice(["table3", "table4", "fig5"]))
-@_add(*_SELECTION.values(), *_FOLDERS)
+@add_options(*_SELECTION.values(), *_FOLDERS)
 def verify(name: str, **given: Any) -> None:
-    """Measure chosen figures from scratch and compare them with those in --results.
+    """Measure some results from scratch and compare them with those under --results.
 
-    Nothing that was kept of earlier runs is used. Ends with 1 where a figure differs by more than
-    0.000001.
+    Nothing cached is used. The exit code is 1 if a result differs by more than 0.000001.
     """
     from rankprune.experiments.paper import verify_experiment
 
     def work() -> None:
         found = verify_experiment(name, _choice(given))
         click.echo(
-            f"{found.n_compared} figures measured again; the largest difference is "
+            f"{found.n_compared} results were measured again; the largest difference is "
             f"{found.largest:.2g} ({found.where})."
         )
         if not found.agrees:
@@ -208,7 +215,7 @@ def verify(name: str, **given: Any) -> None:
 
 
 def _show(steps: Iterator[Any], name: str, *, quiet: bool) -> None:
-    """Show how far a run is: a bar on a terminal, lines elsewhere."""
+    """Show progress: a bar on a terminal, lines elsewhere."""
     start = next(steps)
     if quiet or not start.total:
         for _ in steps:
@@ -220,7 +227,7 @@ def _show(steps: Iterator[Any], name: str, *, quiet: bool) -> None:
             for step in steps:
                 bar.update(1, step.name)
     else:
-        click.echo(f"{name}: {start.total} to do", err=True)
+        click.echo(f"{name}: {start.total} measurements to do", err=True)
         for step in steps:
             click.echo(f"{name}: {_line(step)}", err=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,34 @@ from rankprune.cli._options import FILE, force_option, form_option, read_options
 from rankprune.cli._output import print_rows
 from rankprune.cli._progress import progress
 
-_Command = Callable[..., Any]
-
 
 @click.command()
 @click.argument("model", type=FILE)
 @click.argument("table")
 @click.option(
-    "--embeddings", type=click.Path(exists=True, dir_okay=False), metavar="NPY", help="Of TABLE."
+    "--embeddings",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="NPY",
+    help="Embeddings of the rows of TABLE.",
 )
-@click.option("--trust", multiple=True, metavar="TYPE", help="A type of your own in the model.")
 @click.option(
-    "-o", "--output", type=FILE, help="TABLE with two more columns, as CSV, TSV or Parquet."
+    "--trust",
+    multiple=True,
+    metavar="TYPE",
+    help="Type in the model file to trust, if you made the file; may be repeated.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    help="Write TABLE with two more columns to this CSV, TSV or Parquet file.",
 )
 @read_options
 @form_option("csv", "jsonl", "json", "text")
 @force_option
 @shown
 def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
-    """Score the rows of TABLE by a MODEL that was trained before."""
+    """Score the rows of TABLE with a trained MODEL."""
     from rankprune.model import load_model, predict_table
     from rankprune.run._directory import refuse_output
 

@@ -1,4 +1,4 @@
-"""What the commands show beside their results: progress, notes and hints, on standard error."""
+"""Progress of a command on standard error: what the library logs as events, not its log lines."""
 
 from __future__ import annotations
 
@@ -9,28 +9,33 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rankprune.cli._output import say
 from rankprune.exceptions import RankPruneWarning
 
-# Nothing is said about work that is done sooner.
+# Seconds between two lines; shorter work shows none.
 _PATIENCE = 2.0
 
 
 @contextmanager
 def progress(quiet: bool, verbose: bool) -> Iterator[None]:
-    """Show what the library logs: a bar on a terminal, lines elsewhere, nothing where quiet."""
+    """Show progress as a bar on a terminal and as lines elsewhere; if verbose, every log line."""
     logger = logging.getLogger("rankprune")
     handler: logging.Handler = (
-        logging.NullHandler() if quiet else _Bar() if _on_terminal() else _Lines(verbose)
+        logging.NullHandler()
+        if quiet
+        else _LogLines()
+        if verbose
+        else _Bar()
+        if _on_terminal()
+        else _Lines()
     )
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     try:
         with warnings.catch_warnings():
-            # They are part of the result, and shown with it.
+            # They are part of the result and are shown with it.
             warnings.simplefilter("ignore", RankPruneWarning)
             yield
     finally:
@@ -48,23 +53,32 @@ def _on_terminal() -> bool:
     )
 
 
-class _Lines(logging.Handler):
-    """A line now and then, for what takes longer than a moment."""
+class _LogLines(logging.Handler):
+    """Every log line."""
 
-    def __init__(self, verbose: bool) -> None:
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+class _Lines(logging.Handler):
+    """A line every few seconds."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self._wait = 0.0 if verbose else _PATIENCE
         self._last = time.monotonic()
 
     def emit(self, record: logging.LogRecord) -> None:
+        event = getattr(record, "progress", None)
         now = time.monotonic()
-        if now - self._last >= self._wait:
-            self._last = now
-            say(record.getMessage())
+        if event is None or now - self._last < _PATIENCE:
+            return
+        self._last = now
+        stage, done, total = event
+        say(stage if total is None else f"{stage}: {done} of {total}")
 
 
 class _Bar(logging.Handler):
-    """One line that moves, gone when the work is done."""
+    """A single line that moves, and disappears when the work is done."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,23 +86,22 @@ class _Bar(logging.Handler):
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._progress.add_task("reading", total=None)
+        self._task = self._progress.add_task("starting", total=None)
         self._progress.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        done: Any = record.args if isinstance(record.args, tuple) else ()
-        if record.msg.startswith("scored") and len(done) == 2:
+        event = getattr(record, "progress", None)
+        if event is not None:
+            stage, done, total = event
             self._progress.update(
-                self._task, description="scoring rows", completed=done[0], total=done[1]
+                self._task, description=stage[:60], completed=done or 0, total=total
             )
-        else:
-            self._progress.update(self._task, description=record.getMessage()[:60])
 
     def close(self) -> None:
         self._progress.stop()

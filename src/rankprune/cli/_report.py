@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +12,27 @@ from rankprune.cli._options import FILE, RUN, force_option, form_option, shown
 from rankprune.cli._output import say
 from rankprune.cli._progress import progress
 
-_Command = Callable[..., Any]
-
 
 @click.command()
 @click.argument("run", type=RUN)
 @click.option(
-    "--top", type=click.IntRange(0, 500), default=100, show_default=True, help="Suspects to show."
+    "--top",
+    type=click.IntRange(0, 500),
+    default=100,
+    show_default=True,
+    help="Number of suspects to show.",
 )
-@click.option("--redact", multiple=True, metavar="COL", help="Cells to hide; may be repeated.")
-@click.option("-o", "--output", type=FILE, help="RUN/report.html by default.")
+@click.option(
+    "--redact", multiple=True, metavar="COL", help="Column whose cells to hide; may be repeated."
+)
+@click.option("-o", "--output", type=FILE, help="File to write (default: RUN/report.html).")
 @form_option("text", "json")
 @force_option
 @shown
 def report(
     run: Path, top: int, redact: tuple[str, ...], output: Path | None, force: bool, **asked: Any
 ) -> None:
-    """Draw the report of RUN again, without fitting anything."""
+    """Write the report of RUN again, without fitting any models."""
     from rankprune.report import write_report
     from rankprune.run import LabelCheck
     from rankprune.run._directory import refuse_output
@@ -40,4 +43,4 @@ def report(
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         place = write_report(run, output, top=top, redact=redact)
     click.echo(json.dumps({"report": str(place)}) if asked["form"] == "json" else place)
-    say("Open it in a browser; it needs no network.", asked["quiet"])
+    say("Open it in a browser. It needs no network connection.", asked["quiet"])

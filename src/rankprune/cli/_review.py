@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
 
 from rankprune.cli._options import RUN, shown, table_of_run
-from rankprune.cli._output import say
-from rankprune.cli._serving import counted, opened_queue, serve, serving_options
+from rankprune.cli._output import next_command, say
+from rankprune.cli._serving import opened_queue, serve, serving_options
 
 
 @click.command()
@@ -21,21 +20,23 @@ from rankprune.cli._serving import counted, opened_queue, serve, serving_options
     type=click.IntRange(min=1),
     default=10_000,
     show_default=True,
-    help="Suspects to judge, the most suspicious ones.",
+    help="Maximum number of suspects to review, most suspicious first.",
 )
 @table_of_run
 @shown
 def review(run: Path, **asked: Any) -> None:
-    """Judge the suspects of RUN on a page, one row at a time.
+    """Let people review the suspects of RUN on a web page, one row at a time.
 
-    A link is printed for each person; it works once. Every answer is on disk before the next row
-    shows, and all of them stay in RUN/review.sqlite. Ctrl-C ends it.
+    Prints a link for each person; each link works once. Every answer is saved to
+    RUN/review.sqlite before the next row appears. Press Ctrl-C to stop.
     """
+    from rankprune.run._words import review_summary
+
+    then = next_command("export", run, "--reviewed", "-o", "TABLE")
     with opened_queue(run, "review", asked, top=asked["top"]) as queue:
         if not queue.order:
-            say("There are no suspects; rows can be found by their name all the same.")
-        serve(queue, asked)
+            say("There are no suspects, but you can still find rows by their name or number.")
+        serve(queue, asked, then)
         done = queue.summary()
-    rows, judged = done.pop("rows"), done.pop("judged")
-    say(f"{judged} of {rows} rows judged: {counted(done)}.", asked["quiet"])
-    say(f"Next: rankprune export {quote(str(run))} --reviewed -o TABLE", asked["quiet"])
+    say(review_summary(done), asked["quiet"])
+    say(f"Next: {then}", asked["quiet"])

@@ -19,24 +19,27 @@ serving_options = add_options(
         "reviewers",
         multiple=True,
         metavar="NAME",
-        help="Who judges; may be repeated, and each gets a link. You by default.",
+        help="Name of a reviewer; may be repeated, and each gets a link (default: your user name).",
     ),
     click.option(
         "--overlap",
         type=SHARE,
         default="0%",
         show_default=True,
-        help="Rows that two people judge, each without seeing the other's answer.",
+        help="Share of rows that two people judge without seeing each other's answers.",
     ),
-    click.option("--guideline", type=FILE, help="A text file that is shown to those who judge."),
+    click.option("--guideline", type=FILE, help="Text file to show to reviewers."),
     click.option(
         "--image-root",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Show the images that cells name by a path below this folder.",
+        help="Folder of images; cells hold their paths below it.",
     ),
-    click.option("--host", default="127.0.0.1", show_default=True, help="Where to serve."),
+    click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
     click.option(
-        "--port", type=click.IntRange(0, 65535), default=0, help="Any that is free by default."
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=0,
+        help="Port to listen on (default: any free port).",
     ),
     click.option("--open", "open_", is_flag=True, help="Open the first link in a browser."),
 )
@@ -62,9 +65,9 @@ def opened_queue(run: Path, mode: Any, asked: dict[str, Any], **options: Any) ->
         yield queue
 
 
-def serve(queue: Any, asked: dict[str, Any]) -> None:
-    """Print the links and serve until interrupted."""
-    from rankprune.review import Server, checked_reviewers, is_loopback
+def serve(queue: Any, asked: dict[str, Any], next_step: str) -> None:
+    """Print the links and serve until interrupted; the page ends with the next step."""
+    from rankprune.review import Server, checked_reviewers, is_loopback, read_guideline
 
     guideline = asked["guideline"]
     server = Server(
@@ -72,30 +75,18 @@ def serve(queue: Any, asked: dict[str, Any]) -> None:
         checked_reviewers(asked["reviewers"]),
         host=asked["host"],
         port=asked["port"],
-        guideline="" if guideline is None else _text(guideline),
+        guideline="" if guideline is None else read_guideline(guideline),
+        next_step=next_step,
     )
     if not is_loopback(asked["host"]):
         say(
-            f"warning: anybody who can reach {asked['host']} can try to connect, and what is sent "
-            "is not encrypted. Pass a link on only to the person it is for."
+            f"warning: anyone who can reach {asked['host']} can try to connect, and the connection "
+            "is not encrypted. Give each link only to the person it is for."
         )
     for link in server.links:
         name = f"{link.reviewer}: " if len(server.links) > 1 else ""
         click.echo(f"{name}{link.url}")
     if asked["open_"]:
         click.launch(server.links[0].url)
-    say("Ctrl-C ends it; every answer is saved.", asked["quiet"])
+    say("Press Ctrl-C to stop. Every answer is saved at once.", asked["quiet"])
     server.run()
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"--guideline must be UTF-8 text; byte {error.start} of {path} is none. Save it so."
-        ) from error
-
-
-def counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "nothing"

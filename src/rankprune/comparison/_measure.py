@@ -28,9 +28,8 @@ from rankprune.core.estimators._registry import estimate_noise_rates
 from rankprune.learners._class_order import labels_to_fit
 from rankprune.learners._cloning import fresh_clone
 from rankprune.learners._probabilities import out_of_fold_probabilities
+from rankprune.learners._progress import log_stage
 from rankprune.metrics import clean_metrics
-
-_log = logging.getLogger("rankprune")
 
 BASELINE, ORACLE = "noisy baseline", "oracle"
 
@@ -72,7 +71,7 @@ class Measurement:
         plain = min(_seconds(lambda: baseline.fit(split.X, self.y)) for _ in range(2))
         fitted = {BASELINE: (baseline, plain)}
         for name, method in chosen.items():
-            _log.info("comparing %s", name)
+            log_stage(f"comparing {name}", logging.INFO)
             fitted[name] = self._fit(method, name)
         if split.true_labels is not None:
             oracle = fresh_clone(self.shared.estimator, self.shared.seed)

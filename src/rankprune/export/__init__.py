@@ -1,6 +1,6 @@
 """The table given back: suspects marked or left out, or labels as reviewers settled them."""
 
 from rankprune.export._marked import export_table
-from rankprune.export._reviewed import Exported, export_reviewed
+from rankprune.export._reviewed import Exported, export_reviewed, trail_path, write_trail
 
-__all__ = ["Exported", "export_reviewed", "export_table"]
+__all__ = ["Exported", "export_reviewed", "export_table", "trail_path", "write_trail"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from rankprune.export._marked import _NEW, KEPT_NAMES
 from rankprune.run import LabelCheck
 from rankprune.run._checked_table import open_checked
 from rankprune.run._pruned import pruned_rows, trusted_rows
-from rankprune.storage._atomic import refuse_same_file, whole_file
+from rankprune.run._settled import Settled
+from rankprune.storage._atomic import refuse_same_file, whole_file, write_whole
 from rankprune.table import Table, open_table
 from rankprune.table._relabel import relabel_json, relabel_text
 from rankprune.table._source import FORMATS
@@ -59,7 +61,7 @@ def export_reviewed(
     run, table, spreadsheet_safe
         As in `export_table`.
     path : path
-        CSV, TSV or Parquet by its ending; also JSON lines where the table is such.
+        CSV, TSV or Parquet by its ending; also JSON lines, if the table is one.
     rows : ndarray of int
         Positions of the rows whose labels people settled.
     is_positive : ndarray of bool
@@ -97,6 +99,17 @@ def export_reviewed(
             n_expected=int(keep.sum()),
         )
     return Exported(kept, opened.n_rows - kept, same_bytes=False)
+
+
+def trail_path(path: Path) -> Path:
+    """Return the path of the record that belongs to an exported table."""
+    return path.with_name(f"{path.name}.trail.jsonl")
+
+
+def write_trail(path: Path, run: LabelCheck, settled: Settled) -> None:
+    """Write the record of who changed which label, and why, one JSON object per line."""
+    lines = (json.dumps(entry, ensure_ascii=False) + "\n" for entry in settled.trail(run))
+    write_whole(path, "".join(lines).encode())
 
 
 def _changed_labels(
@@ -148,7 +161,7 @@ def _relabeled(run: LabelCheck, table: Table, path: Path, labels: dict[int, str]
                     and _labels(written, column) == _expected(table, column, labels)
                 )
             if not is_same:
-                raise TableError("It is read otherwise.")
+                raise TableError("The new file does not read like the original.")
     except TableError:
         return False
     return True

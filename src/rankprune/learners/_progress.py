@@ -1,10 +1,15 @@
-"""Progress as log records that carry numbers, so that a bar need not read their text."""
+"""Progress as log records that carry what a progress bar shows, so that it need not read texts."""
 
 from __future__ import annotations
 
 import logging
 
 _log = logging.getLogger("rankprune")
+
+
+def log_stage(stage: str, level: int = logging.DEBUG) -> None:
+    """Log that a stage begins; ``progress`` of the record is (stage, None, None)."""
+    _log.log(level, "%s", stage, extra={"progress": (stage, None, None)})
 
 
 def log_progress(

@@ -1,7 +1,13 @@
 """A page on which people judge rows, for reviews of suspects and for blind audits."""
 
-from rankprune.review._audits import audit_record, draw_sample
-from rankprune.review._serve import Server, checked_reviewers, is_loopback, open_queue
+from rankprune.review._audits import audit_record, draw_sample, planned_widths, start_audit
+from rankprune.review._serve import (
+    Server,
+    checked_reviewers,
+    is_loopback,
+    open_queue,
+    read_guideline,
+)
 
 __all__ = [
     "Server",
@@ -10,4 +16,7 @@ __all__ = [
     "draw_sample",
     "is_loopback",
     "open_queue",
+    "planned_widths",
+    "read_guideline",
+    "start_audit",
 ]

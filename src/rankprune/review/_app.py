@@ -36,11 +36,12 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class Site:
-    """What the handlers work with."""
+    """What the handlers use."""
 
     queue: ReviewQueue
     sessions: Sessions
     guideline: str
+    next_step: str
     templates: jinja2.Environment
 
 
@@ -50,6 +51,7 @@ def make_app(
     hosts: tuple[str, ...],
     *,
     guideline: str = "",
+    next_step: str = "",
     cookie: str = "rankprune",
 ) -> ASGIApp:
     """Return the application that serves a queue.
@@ -58,19 +60,22 @@ def make_app(
     ----------
     queue : ReviewQueue
     tokens : mapping of str to str
-        The person that each link is for, by the token in it.
+        Each link's token and the person it is for.
     hosts : tuple of str
-        Names and ports under which it is reached.
+        Names and ports under which it can be reached.
     guideline : str
-        What people are to go by, shown on the page.
+        Text to show to reviewers.
+    next_step : str
+        Command to show when every row is judged.
     cookie : str
-        What the cookie is called.
+        Name of the cookie.
     """
     app = Starlette(routes=ROUTES, exception_handlers={HTTPException: refusal})
     app.state.site = Site(
         queue,
         Sessions(tokens, cookie, hosts),
         guideline,
+        next_step,
         jinja2.Environment(
             loader=jinja2.FileSystemLoader(_HERE),
             autoescape=True,
@@ -88,7 +93,7 @@ def _site(request: Request) -> Site:
 
 
 def _reading(work: Callable[[Request, Site, Session], Response]) -> Handler:
-    """Let a handler answer those who are in; it may take its time."""
+    """Return a handler for reviewers who are signed in; it runs in a thread."""
 
     async def handler(request: Request) -> Response:
         site = _site(request)
@@ -99,7 +104,7 @@ def _reading(work: Callable[[Request, Site, Session], Response]) -> Handler:
 
 
 def _writing(work: Callable[[Site, Session, dict[str, Any]], dict[str, Any]]) -> Handler:
-    """Let a handler take what our own page sends."""
+    """Return a handler for what our own page sends."""
 
     async def handler(request: Request) -> Response:
         site = _site(request)
@@ -118,7 +123,7 @@ def _writing(work: Callable[[Site, Session, dict[str, Any]], dict[str, Any]]) ->
         except Locked as error:
             raise HTTPException(
                 503,
-                f"The log was locked for {PATIENCE:g} s. The page tries again.",
+                f"The decision log was locked for {PATIENCE:g} s. The page will try again.",
                 {"Retry-After": "1"},
             ) from error
 
@@ -129,7 +134,7 @@ def _writing(work: Callable[[Site, Session, dict[str, Any]], dict[str, Any]]) ->
 
 
 async def page(request: Request) -> Response:
-    """Return the page; with the token of a link, let its person in first."""
+    """Return the page; a request with a link's token signs its person in first."""
     site = _site(request)
     token = request.query_params.get("token")
     if token is not None:
@@ -150,20 +155,21 @@ async def page(request: Request) -> Response:
         positive=visible(run.positive, 80),
         negative=visible(run.negative, 80),
         guideline=visible(site.guideline, 20_000),
+        next_step=visible(site.next_step, 2_000),
         subgroups=_subgroups(queue) if queue.mode == "review" else [],
     )
 
 
 def _welcome(site: Site, token: str) -> Response:
-    """Let somebody in; the page is then loaded by our own page, which brings the cookie along."""
+    """Sign a person in; this small page loads the real one, so that the cookie is sent."""
     value = site.sessions.let_in(token)
     if value is None:
         return _html(
             site,
             "closed.html",
             403,
-            message="This link was used already, or is none. Start the command again for a new "
-            "one; a browser that is in stays in.",
+            message="This link has been used, or is not valid. Run the command again to get a new "
+            "one. A browser that is signed in stays signed in.",
         )
     answer = _html(site, "welcome.html")
     answer.set_cookie(site.sessions.cookie, value, path="/", httponly=True, samesite="strict")
@@ -175,7 +181,7 @@ def _html(site: Site, name: str, status: int = 200, **values: Any) -> HTMLRespon
 
 
 def _subgroups(queue: ReviewQueue) -> list[tuple[int, str, str]]:
-    """Return column, value and text of the groups that can be chosen."""
+    """Return column, value and text of the groups to filter by."""
     names = {queue.rows.column_name(column): column for column in queue.rows.shown}
     return [
         (names[part.column], part.value, f"{visible(part.column, 40)}: {visible(part.value, 40)}")
@@ -185,7 +191,7 @@ def _subgroups(queue: ReviewQueue) -> list[tuple[int, str, str]]:
 
 
 async def static(request: Request) -> Response:
-    """Return the style or the program of the page."""
+    """Return the style sheet or the script of the page."""
     name = request.path_params["name"]
     if name not in _STATIC:
         raise HTTPException(404, "There is no such file.")
@@ -193,7 +199,7 @@ async def static(request: Request) -> Response:
 
 
 async def icon(_: Request) -> Response:
-    """Return no icon, so that browsers do not take its absence for an error."""
+    """Return an empty icon, so that browsers do not report it as missing."""
     return Response(status_code=204)
 
 
@@ -204,7 +210,7 @@ def card(request: Request, site: Site, session: Session) -> Response:
 
 
 def find(request: Request, site: Site, _: Session) -> Response:
-    """Return the number of the row that has a name."""
+    """Return the number of the row with this name."""
     row = site.queue.find(request.query_params.get("name", "")[:500])
     if row is None:
         raise HTTPException(404, "There is no such row.")
@@ -212,7 +218,7 @@ def find(request: Request, site: Site, _: Session) -> Response:
 
 
 def progress(_: Request, site: Site, session: Session) -> Response:
-    """Return how far the work is."""
+    """Return how much is done."""
     return JSONResponse(site.queue.progress(session.reviewer))
 
 
@@ -229,7 +235,7 @@ def image(request: Request, site: Site, _: Session) -> Response:
 
 
 def next_cards(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the next cards; their rows are kept for this person for a while."""
+    """Return the next cards, and reserve their rows for this person for a while."""
     held = _field(body, "held", list, [])
     if len(held) > _MAX_HELD or not all(isinstance(row, int) for row in held):
         raise HTTPException(422, f"held must be at most {_MAX_HELD} row numbers.")
@@ -240,14 +246,14 @@ def next_cards(site: Site, session: Session, body: dict[str, Any]) -> dict[str, 
 
 
 def decide(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
-    """Write an answer down; when this returns, it is on disk."""
+    """Save an answer; when this returns, it is on disk."""
     queue = site.queue
     answer, allowed = _field(body, "answer", str), ANSWERS[queue.mode]
     if answer not in allowed:
         raise HTTPException(422, f"answer must be one of {', '.join(allowed)}.")
     note = _field(body, "note", str, "")
     if len(note) > _MAX_NOTE or not _is_text(note):
-        raise HTTPException(422, f"note must be a text of at most {_MAX_NOTE} signs.")
+        raise HTTPException(422, f"note must be a text of at most {_MAX_NOTE} characters.")
     row = _row(queue, _field(body, "row", int))
     seconds = _number(body, "seconds", 0.0, float("inf"), 0.0)
     seconds = min(seconds, _MAX_SECONDS)
@@ -259,14 +265,14 @@ def decide(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]
 
 
 def undo(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
-    """Take the last answer back, and return its card."""
+    """Undo the last answer, and return its card."""
     queue = site.queue
     try:
         row = queue.undo(_uid(body), session.reviewer)
     except KeyError as error:
-        raise HTTPException(409, "That was taken back already.") from error
+        raise HTTPException(409, "That answer was already undone.") from error
     if row is None:
-        raise HTTPException(404, "There is nothing to take back.")
+        raise HTTPException(404, "There is nothing to undo.")
     return {
         "card": queue.card(session.reviewer, row),
         "progress": queue.progress(session.reviewer),
@@ -302,8 +308,8 @@ def _uid(body: dict[str, Any]) -> str:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether a text can be written down: half of a pair of signs cannot."""
-    return not any("\ud800" <= sign <= "\udfff" for sign in value)
+    """Return whether a text can be stored: half of a surrogate pair cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _path_number(request: Request, name: str) -> int:
@@ -318,7 +324,7 @@ def _filter(queue: ReviewQueue, body: dict[str, Any]) -> Filter:
     if show not in SHOWN:
         raise HTTPException(422, f"show must be one of {', '.join(SHOWN)}.")
     if queue.mode == "audit":
-        # Which rows pass a filter would tell what is hidden.
+        # Which rows pass a filter would reveal what is hidden.
         if body.keys() & {"label", "least", "most", "column", "value"}:
             raise HTTPException(422, "An audit has no filters.")
         return Filter(show)
@@ -329,7 +335,7 @@ def _filter(queue: ReviewQueue, body: dict[str, Any]) -> Filter:
     if body.get("column") is not None:
         column, value = _field(body, "column", int), _field(body, "value", str)
         if column not in queue.rows.shown:
-            raise HTTPException(422, "column must be one that is shown.")
+            raise HTTPException(422, "column must be a column that is shown.")
     return Filter(
         show,
         {"positive": True, "negative": False}.get(label),

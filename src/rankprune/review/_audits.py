@@ -1,4 +1,4 @@
-"""The audit of a run: its sample, drawn once, and what follows from what people said of it."""
+"""The blind audit of a run: its sample, drawn once, and the estimate from the answers."""
 
 from __future__ import annotations
 
@@ -9,55 +9,83 @@ from typing import Any
 import numpy as np
 
 from rankprune import audit
+from rankprune.audit._plan import PLANNED_SIZES
 from rankprune.check._audited import judge_on_audit
 from rankprune.exceptions import TableError
 from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
+from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import LOG_FILE, DecisionLog, Draw
 from rankprune.run._decisions import DISAGREEMENT, outcomes
 from rankprune.run._directory import SCORES
 from rankprune.storage._hashes import file_sha256
 
 SIZE = 200
+_NO_SAMPLE = "No sample has been drawn for this run. Start a blind audit first, which draws one."
 
 
 def current_draw(folder: Path, log: DecisionLog) -> Draw:
-    """Return the sample of the audit of a run."""
+    """Return the sample that was drawn for the audit of a run."""
     found = log.last_draw()
     if found is None:
-        raise TableError("No sample was drawn yet. Draw one with: rankprune audit RUN --n 200")
+        raise TableError(_NO_SAMPLE)
     if found.scores != file_sha256(folder / SCORES):
         raise TableError(
-            "The sample was drawn by another check of this table, with other labels, suspects or "
-            "scores, and says nothing about these. Check again as it was then, or draw a new "
-            "sample with: rankprune audit RUN --n 200 --force"
+            "The sample belongs to an earlier check with different labels, suspects or scores, and "
+            "tells nothing about this one. Repeat the earlier check, or draw a new sample with "
+            "force=True."
         )
     return found
 
 
-def draw_sample(
-    folder: Path, log: DecisionLog, n: int | None = None, *, seed: int | None, again: bool = False
+def start_audit(
+    folder: Path,
+    n: int | None = None,
+    *,
+    table: Any = None,
+    seed: int | None = None,
+    force: bool = False,
 ) -> Draw:
-    """Draw the sample of an audit, once: a new one only when asked for.
+    """Draw the sample of an audit, if its rows can be shown and the answers saved.
+
+    Parameters
+    ----------
+    folder, n, seed, force
+        As in `draw_sample`.
+    table : path, default=None
+        Current path of the table (default: its original path).
+    """
+    with (
+        open_checked(LabelCheck.load(folder), table),
+        DecisionLog(folder / LOG_FILE) as log,
+    ):
+        log.refuse_unwritable()
+        return draw_sample(folder, log, n, seed=seed, force=force)
+
+
+def draw_sample(
+    folder: Path, log: DecisionLog, n: int | None = None, *, seed: int | None, force: bool = False
+) -> Draw:
+    """Draw the sample of an audit, or return the one that was drawn before.
 
     Parameters
     ----------
     folder : Path
-        Of the run.
+        The run directory.
     log : DecisionLog
     n : int, default=None
-        Rows; as many as were drawn before, or 200.
+        Number of rows; by default as many as were drawn before, or 200.
     seed : int or None
-    again : bool, default=False
-        Draw a new one; what was judged in the old one stays in the log, but no longer counts.
+    force : bool, default=False
+        Draw a new sample. Answers about the old one stay in the log, but no longer count.
     """
-    if log.last_draw() is not None and not again:
+    if log.last_draw() is not None and not force:
         known = current_draw(folder, log)
         if n not in (None, len(known.rows)):
             raise TableError(
-                f"--n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: "
-                "it is fixed before anything is judged. Draw a new one with --force; what was "
-                "judged in the old one stays in the log, but no longer counts."
+                f"n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: it "
+                "is fixed before any row is judged. To draw a new sample, pass force=True; answers "
+                "about the old one stay in the log, but no longer count."
             )
         return known
     run = LabelCheck.load(folder)
@@ -88,20 +116,41 @@ def draw_sample(
     )
 
 
+def planned_widths(folder: Path) -> dict[int, dict[str, float]]:
+    """Return how wide the intervals of audits of several sizes would be, for each rate."""
+    run = LabelCheck.load(folder)
+    scores = run.scores
+    n_rows = len(scores.rows)
+    planned = audit.plan(
+        scores.is_positive,
+        scores.probability,
+        run.estimated_rates,
+        scores.suspect,
+        sizes=[n for n in PLANNED_SIZES if n <= n_rows] or [n_rows],
+        pos_label=True,
+    )
+    return {
+        n: {name: interval.high - interval.low for name, interval in one.items()}
+        for n, one in planned.items()
+    }
+
+
 def audit_record(
-    folder: Path, table: Any = None, *, model: Any = None, n_jobs: int | None = None
+    folder: Path, table: Any = None, *, estimator: Any = None, n_jobs: int | None = None
 ) -> AuditRecord:
-    """Return what the audit of a run tells about its labels.
+    """Return the result of the audit of a run.
 
     Parameters
     ----------
     folder : Path
-        Of the run.
-    table, model, n_jobs
+        The run directory.
+    table, estimator, n_jobs
         As in `rankprune.check._audited.judge_on_audit`, for the comparison of before and after.
     """
     run = LabelCheck.load(folder)
-    with DecisionLog(folder / LOG_FILE, must_exist=True) as log:
+    if not (folder / LOG_FILE).is_file():
+        raise TableError(_NO_SAMPLE)
+    with DecisionLog(folder / LOG_FILE) as log:
         draw = current_draw(folder, log)
         found = outcomes(log.decisions("audit", draw.id))
     rows, is_positive, suspect = (np.asarray(part) for part in zip(*draw.rows, strict=True))
@@ -113,10 +162,10 @@ def audit_record(
     if not n_unjudged and any(answer is not None for answer in answers):
         try:
             before_after = judge_on_audit(
-                run, sample, answers, table, estimator=model, n_jobs=n_jobs
+                run, sample, answers, table, estimator=estimator, n_jobs=n_jobs
             )
         except (TableError, OSError) as error:
-            notes.append(f"Before and after could not be judged. {error}")
+            notes.append(f"Before and after could not be compared. {error}")
     return AuditRecord(
         audit.estimate(sample, answers),
         n_unjudged=n_unjudged,

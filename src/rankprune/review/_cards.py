@@ -1,6 +1,6 @@
-"""Rows as people judge them: cells of the checked table, images, and what the model thinks.
+"""Rows as reviewers see them: cells of the table, images, and the model's opinion.
 
-A card of an audit is blind: it holds neither the label nor anything that was computed from it.
+In an audit a card is blind: it holds neither the label nor anything computed from it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rankprune.run._scores import reason_for
 from rankprune.run._visible import visible
 from rankprune.table import Table
 
-# Signs of a cell and columns of a row that a card shows.
+# Characters per cell and columns per row that a card shows.
 _MAX_CELL, _MAX_COLUMNS = 20_000, 200
-# Images by the ending of their names; none of these can hold a program.
+# Image formats by file extension; none of these can hold scripts.
 IMAGES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -32,9 +32,9 @@ IMAGES = {
     ".webp": "image/webp",
 }
 _MAX_IMAGE = 1 << 25
-_HIDDEN = "(a path, hidden)"
-# Rows that are looked at for columns that tell the label, how many values make a category, and how
-# many labels of either kind must follow from it.
+_HIDDEN = "(path hidden)"
+# To find columns that reveal the label: rows to look at, the most values of a category, and the
+# share of each label that must follow from it.
 _MAX_LOOK, _FEW, _SURE = 5_000, 20, 0.98
 
 
@@ -49,19 +49,19 @@ class Field:
 
 
 class Rows:
-    """The rows of the checked table, read once for those that will be shown.
+    """The rows of the checked table, read when they are needed.
 
     Parameters
     ----------
     run : LabelCheck
     table : Table
-        Open for as long as rows are shown.
+        Must stay open while rows are shown.
     blind : bool
-        Hide every column that tells the label.
+        Hide every column that reveals the label.
     hide : sequence of str
-        Columns to hide beside those.
+        More columns to hide.
     image_root : Path or None
-        Where images lie that cells name by their path.
+        Folder of images; cells hold their paths below it.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Rows:
         asked = run.settings
         self._label = table.position(str(asked.label))
         for name in hide:
-            table.column(name, "--hide")
+            table.column(name, "hide")
         hidden = {str(asked.label), *asked.redact, *hide}
         if blind:
             hidden |= {name for name in (asked.probabilities, asked.trusted) if name}
-            # What an earlier check wrote beside the rows.
+            # Columns that an earlier export added.
             hidden |= {name for name in table.names if name.startswith("rankprune_")}
             hidden |= set(_telling(table, run))
         shown = [i for i, name in enumerate(table.names) if name not in hidden]
@@ -110,36 +110,36 @@ class Rows:
         self._kept.update(zip(missing, found, strict=True))
 
     def place(self, row: int) -> int | None:
-        """Return the place of a row among those with a label, None where it has none."""
+        """Return the position of a row among the labeled rows, or None if it has no label."""
         return self._place.get(row)
 
     def find(self, text: str) -> int | None:
-        """Return the row of this name."""
+        """Return the row with this name, or None."""
         return self._by_id.get(text)
 
     def name(self, row: int) -> str | None:
-        """Return what the row is called, if it has a name that may be shown."""
+        """Return the name of a row, or None if it has none that may be shown."""
         if self._ids is None:
             return None
         name = self._ids[self._place[row]]
         return None if self._blind and _is_path(name) else visible(name, 200)
 
     def column_name(self, column: int) -> str:
-        """Return what a column is called."""
+        """Return the name of a column."""
         return self._table.names[column]
 
     def cell(self, row: int, column: int) -> str | None:
-        """Return one cell as it stands."""
+        """Return one cell, unchanged."""
         self.read([row])
         return self._kept[row][column]
 
     def hash(self, row: int) -> str:
-        """Return what the row's cells but the label are known by."""
+        """Return a hash of the row's cells except the label."""
         self.read([row])
         return row_hash(self._kept[row], self._label)
 
     def label(self, row: int) -> str:
-        """Return the label that was given."""
+        """Return the given label."""
         positive = bool(self.run.scores.is_positive[self._place[row]])
         return self.run.positive if positive else self.run.negative
 
@@ -151,7 +151,7 @@ class Rows:
         for column in self.shown:
             text = cells[column]
             is_image = self.image(row, column) is not None
-            # A path may tell the label: images often lie in a folder that is named by it.
+            # A path may reveal the label: images are often in a folder named after it.
             is_hidden = text is not None and self._blind and _is_path(text)
             shown = _HIDDEN if is_hidden else visible(text or "", _MAX_CELL)
             name = visible(self._table.names[column], 200)
@@ -159,7 +159,7 @@ class Rows:
         return found
 
     def image(self, row: int, column: int) -> Path | None:
-        """Return the image that a cell names, if it lies below the root, links resolved."""
+        """Return the image that a cell names, if it is below the root after resolving links."""
         if self._root is None or column not in self.shown:
             return None
         text = self.cell(row, column)
@@ -170,12 +170,12 @@ class Rows:
             is_file = path.is_file() and path.stat().st_size <= _MAX_IMAGE
         except (OSError, ValueError, RuntimeError):
             return None
-        # The ending counts of what the link leads to.
+        # The extension of the link's target counts.
         below = path.is_relative_to(self._root) and path.suffix.lower() in IMAGES
         return path if is_file and below else None
 
     def opinion(self, row: int) -> dict[str, Any]:
-        """Return what the model thinks of a row, for those who may see it."""
+        """Return the model's opinion of a row."""
         scores, place = self.run.scores, self._place[row]
         is_positive, probability = bool(scores.is_positive[place]), float(scores.probability[place])
         label = self.label(row)
@@ -192,7 +192,7 @@ class Rows:
 
 
 def _telling(table: Table, run: LabelCheck) -> list[str]:
-    """Return the columns that tell the label, or almost do, by themselves."""
+    """Return the columns that reveal the label, or almost do."""
     scores = run.scores
     places = np.unique(np.linspace(0, len(scores.rows) - 1, _MAX_LOOK).astype(np.intp))
     cells = table.cells(scores.rows[places], list(range(len(table.names))))
@@ -204,7 +204,7 @@ def _telling(table: Table, run: LabelCheck) -> list[str]:
 
 
 def _tells(column: Sequence[str | None], is_positive: NDArray[np.bool_]) -> bool:
-    """Return whether a column's values, or their order, tell the label."""
+    """Return whether a column's values, or their order, reveal the label."""
     values, codes = np.unique([str(cell) for cell in column], return_inverse=True)
     if len(values) <= _FEW:
         counts = np.array(
@@ -217,7 +217,7 @@ def _tells(column: Sequence[str | None], is_positive: NDArray[np.bool_]) -> bool
         shares = (counts * right).sum(axis=1) / counts.sum(axis=1)
         return bool(shares.min() >= _SURE)
     try:
-        numbers = np.array([float(cell) for cell in column])  # type: ignore[arg-type]  # or it fails
+        numbers = np.array([float(cell) for cell in column])  # type: ignore[arg-type]  # errors are caught
     except (TypeError, ValueError):
         return False
     if not np.isfinite(numbers).all():

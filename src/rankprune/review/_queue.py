@@ -1,4 +1,4 @@
-"""Who judges which row next, what became of it, and how far the work is."""
+"""Who judges which row next, where each row stands, and how much is done."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from rankprune.run._visible import visible
 Show = Literal["open", "unsure", "disagreement", "decided"]
 SHOWN: tuple[str, ...] = ("open", UNSURE, DISAGREEMENT, "decided")
 
-# How long a row is kept for the person it was shown to, in seconds.
+# Seconds for which a row is reserved for the person it was shown to.
 _LEASE = 600.0
-# Decisions that recent flips, and the pace, are counted over.
+# Number of recent decisions over which flips, and the pace, are counted.
 _RECENT, _PACE = 25, 50
-# Below this share of recent flips the suspects are said to run out.
+# Below this share of flips, suspects are running out.
 _FEW_FLIPS = 0.2
 
 
@@ -46,11 +46,11 @@ class Filter:
     ----------
     show : {"open", "unsure", "disagreement", "decided"}
     positive : bool or None
-        Of this given label.
+        Given label; None for both.
     least, most : float
-        Between these in how sure the model is that the label is wrong.
+        Limits of how sure the model is that the label is wrong.
     column, value : int and str, or None
-        Of this subgroup.
+        Subgroup.
     """
 
     show: Show = "open"
@@ -62,7 +62,7 @@ class Filter:
 
 
 class ReviewQueue:
-    """Rows to be judged, the people who do it, and the log of what they said.
+    """The rows to judge, the people who judge them, and the log of their decisions.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class ReviewQueue:
     log : DecisionLog
     mode : {"review", "audit"}
     order : sequence of int
-        The rows to be judged, in this order.
+        The rows to judge, in this order.
     draw : int or None
-        The audit's sample.
+        The sample of the audit.
     overlap : float
         Share of the rows that two people judge, each without seeing the other's answer.
     """
@@ -102,12 +102,12 @@ class ReviewQueue:
         rows.read(self.order)
         self._refresh()
 
-    # ---- what the page asks for
+    # ---- for the page
 
     def next_cards(
         self, reviewer: str, wanted: Filter, besides: Sequence[int], count: int
     ) -> list[dict[str, Any]]:
-        """Return the next rows to judge, kept for this person for a while."""
+        """Return the next rows to judge, and reserve them for this person for a while."""
         self._refresh()
         held, now = set(besides), time.monotonic()
         found = []
@@ -122,21 +122,21 @@ class ReviewQueue:
         return [self.card(reviewer, row) for row in found]
 
     def number(self, row: int) -> int:
-        """Return the number by which people know a row.
+        """Return the number of a row that people see.
 
-        In an audit it is its place in the sample: where a table is sorted, the place of a row in
-        it may tell the label.
+        In an audit it is the position in the sample: in a sorted table, the position in the table
+        may reveal the label.
         """
         return self._places[row] + 1 if self.mode == "audit" else row + 1
 
     def row(self, number: int) -> int | None:
-        """Return the row of a number; None where it may not be shown."""
+        """Return the row with a number, or None if it may not be shown."""
         if self.mode == "audit":
             return self.order[number - 1] if 0 < number <= len(self.order) else None
         return number - 1 if self.rows.place(number - 1) is not None else None
 
     def find(self, text: str) -> int | None:
-        """Return the row of this name or number; None where it may not be shown."""
+        """Return the row with this name or number, or None if it may not be shown."""
         row = self.rows.find(text)
         if row is None and text.isascii() and text.isdigit() and len(text) < 16:
             row = self.row(int(text))
@@ -144,7 +144,7 @@ class ReviewQueue:
         return row if is_shown else None
 
     def card(self, reviewer: str, row: int) -> dict[str, Any]:
-        """Return what is shown of a row."""
+        """Return what the page shows about a row."""
         with self._lock:
             outcome = self._outcomes.get(row)
             is_open = self._is_shown(reviewer, row, "open")
@@ -158,7 +158,7 @@ class ReviewQueue:
             "disagreement": outcome is not None and outcome.status == DISAGREEMENT,
             "said": [],
         }
-        # Whoever is to judge for themselves does not see what others said.
+        # People who still have to judge the row do not see the answers of others.
         if outcome is not None and outcome.status in (DISAGREEMENT, UNSURE) and not is_open:
             card["said"] = [
                 {
@@ -176,15 +176,15 @@ class ReviewQueue:
     def decide(
         self, uid: str, reviewer: str, row: int, answer: str, *, seconds: float, note: str
     ) -> None:
-        """Write down an answer.
+        """Save an answer.
 
-        Raises `Conflict` where somebody else was first, `Locked` where the log cannot be written.
+        Raises `Conflict` if someone else was first, and `Locked` if the log cannot be written.
         """
         self._refresh()
         with self._lock:
             outcome = self._outcomes.get(row)
         own = None if outcome is None else outcome.by(reviewer)
-        # A third settles a disagreement; the two themselves may only change their minds.
+        # A third person settles a disagreement; the first two may only change their answers.
         settles = outcome is not None and (
             own.settles if own is not None else outcome.status == DISAGREEMENT
         )
@@ -211,7 +211,7 @@ class ReviewQueue:
         self._reread(row)
 
     def undo(self, uid: str, reviewer: str) -> int | None:
-        """Take back what this person said last, and return the row; None where there is nothing."""
+        """Undo this person's last answer, and return its row, or None if there is none."""
         self._refresh()
         if (known := self.log.find(uid)) is not None:
             return known.row
@@ -225,7 +225,7 @@ class ReviewQueue:
         return last.row
 
     def progress(self, reviewer: str) -> dict[str, Any]:
-        """Return how far the work is, for this person."""
+        """Return how much is done, for this person."""
         self._refresh()
         with self._lock:
             return self._progress(reviewer)
@@ -244,7 +244,7 @@ class ReviewQueue:
             "agreement": [asdict(one) for one in agreements(self._made)],
         }
         if self.mode == "review":
-            # In an audit this would tell how many labels are wrong.
+            # In an audit this would reveal how many labels are wrong.
             recent = [one.answer for one in stand if one.answer != UNSURE][-_RECENT:]
             n_flips = recent.count("flip")
             found["recent"] = {
@@ -261,11 +261,11 @@ class ReviewQueue:
             found = Counter[str](outcome.status for outcome in self._outcomes.values())
         return {"rows": len(self.order), "judged": found.total(), **found}
 
-    # ---- how it is found
+    # ---- inside
 
     def _matching(self, reviewer: str, wanted: Filter) -> Iterator[int]:
         every = wanted == Filter(wanted.show)
-        # Rows that were found by name are not queued, but may be unsure like others.
+        # Rows that were found by name are not queued, but may be unsure or disputed.
         others = [] if wanted.show == "open" else sorted(self._outcomes.keys() - self._places)
         for row in [*self.order, *others]:
             if self._is_shown(reviewer, row, wanted.show) and (every or self._passes(row, wanted)):
@@ -283,7 +283,7 @@ class ReviewQueue:
         return outcome.status == show
 
     def _is_taken(self, reviewer: str, row: int, now: float) -> bool:
-        """Return whether those who have judged a row, or are about to, are all it needs."""
+        """Return whether enough people have judged the row or have it reserved."""
         holder, until = self._leases.get(row, (reviewer, 0.0))
         outcome = self._outcomes.get(row)
         judges = set() if outcome is None else {one.reviewer for one in outcome.decisions}
@@ -307,25 +307,25 @@ class ReviewQueue:
         return sum(outcome.status == status for outcome in self._outcomes.values())
 
     def _refresh(self) -> None:
-        """Read the log again where another process has written to it."""
+        """Read the log again if another process has written to it."""
         version = self.log.version()
         if version == self._version:
             return
         with self._lock:
-            # Read inside, so that no decision is taken on and forgotten again.
+            # Inside the lock, so that no decision is lost in between.
             made = self._current(self.log.decisions(self.mode, self.draw))
             self._version, self._made = version, made
             self._uids = {one.uid for one in made}
             self._outcomes = outcomes(made)
 
     def _current(self, made: list[Decision]) -> list[Decision]:
-        """Return what was said of rows that are still what they were."""
+        """Return the decisions about rows that have not changed since."""
         known = [one for one in made if self.rows.place(one.row) is not None]
         self.rows.read([one.row for one in known])
         return [one for one in known if self.rows.hash(one.row) == one.row_hash]
 
     def _reread(self, row: int) -> None:
-        """Take on what was written about one row."""
+        """Read the decisions about one row again."""
         with self._lock:
             made = self._current(self.log.of_row(self.mode, row, self.draw))
             found = outcomes(made)
@@ -344,5 +344,5 @@ def _now() -> str:
 
 
 def suspects_first(rows: Rows, limit: int) -> list[int]:
-    """Return the suspects, the most suspicious first."""
+    """Return the suspects, most suspicious first."""
     return [int(row) for row in np.asarray(rows.run.suspect_rows())[:limit]]

@@ -1,8 +1,8 @@
-"""What keeps others out of a page that is served on one's own machine.
+"""Protection of the page, which is served on the user's own machine.
 
-A page anywhere can make a browser send requests to this server, and a name anywhere can be made to
-lead to it. So the host must be one we serve, a writer must come from our page and know its secret,
-and nobody gets in without the link that was printed, which works once.
+Any web site can make a browser send requests to this server, and any domain name can be made to
+point to it. So requests must name a host that is served, writes must come from our page and carry
+its secret, and signing in takes the printed link, which works once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEADERS = {
 
 
 class Guard:
-    """Answer only requests to a host that is served, and set the headers of every answer."""
+    """Answers only requests to a served host, and sets security headers on every answer."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            # There are no web sockets here.
+            # Web sockets are not used.
             await send({"type": "websocket.close", "code": 1008})
             return
 
@@ -57,7 +57,7 @@ class Guard:
 
         hosts = Headers(scope=scope).getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            answer = PlainTextResponse("This host is not served here.", 421)
+            answer = PlainTextResponse("This server does not serve that host.", 421)
             await answer(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
@@ -65,23 +65,23 @@ class Guard:
 
 @dataclass(frozen=True)
 class Session:
-    """Somebody who came in by the link: a name, and the secret that the page shows on writing."""
+    """A person who signed in with a link: the name, and the secret that writes must carry."""
 
     reviewer: str
     csrf: str
 
 
 class Sessions:
-    """Who is in, and who may still come in.
+    """Who is signed in, and which links still work.
 
     Parameters
     ----------
     tokens : mapping of str to str
-        The person that each link was made for, by its token; a token works once.
+        Each link's token and the person it is for; a token works once.
     cookie : str
-        What the cookie is called.
+        Name of the cookie.
     hosts : iterable of str
-        That are served.
+        Hosts that are served.
     """
 
     def __init__(self, tokens: Mapping[str, str], cookie: str, hosts: Iterable[str]) -> None:
@@ -91,7 +91,7 @@ class Sessions:
         self._origins = frozenset(f"http://{host}" for host in hosts)
 
     def let_in(self, token: str) -> str | None:
-        """Return the value of a new cookie for a token that was not used yet."""
+        """Return the value of a new cookie, or None if the token is unknown or used."""
         for known in list(self._tokens):
             if hmac.compare_digest(known.encode(), token.encode()):
                 value = secrets.token_urlsafe(32)
@@ -100,27 +100,29 @@ class Sessions:
         return None
 
     def of(self, request: Request) -> Session:
-        """Return who asks, or refuse."""
+        """Return the session of a request, or refuse it."""
         session = self._open.get(request.cookies.get(self.cookie, ""))
         if session is None:
-            raise HTTPException(401, "Open the link that the command line shows; it works once.")
+            raise HTTPException(
+                401, "Open the link that the command printed. Each link works once."
+            )
         return session
 
     def of_reader(self, request: Request) -> Session:
-        """Return who asks for data, or refuse a page of another site."""
+        """Return the session of a request for data, or refuse one from another site."""
         site = request.headers.get("sec-fetch-site", "same-origin")
         if site != "same-origin":
-            raise HTTPException(403, "Another site may not read this.")
+            raise HTTPException(403, "Other sites may not read this page.")
         return self.of(request)
 
     def of_writer(self, request: Request) -> Session:
-        """Return who writes, or refuse what does not come from our own page."""
+        """Return the session of a write, or refuse one that does not come from our page."""
         session = self.of_reader(request)
         if request.headers.get("origin") not in self._origins:
-            raise HTTPException(403, "Only the page itself may write here.")
+            raise HTTPException(403, "Only the page itself may send answers.")
         given = request.headers.get("x-csrf-token", "")
         if not hmac.compare_digest(given.encode(), session.csrf.encode()):
-            raise HTTPException(403, "The page is out of date. Load it again.")
+            raise HTTPException(403, "This page is out of date. Reload it.")
         kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind != "application/json":
             raise HTTPException(415, "The body must be JSON.")
@@ -138,5 +140,5 @@ async def small_body(request: Request) -> bytes:
 
 
 def refusal(_: Request, error: Any) -> JSONResponse:
-    """Return what is said to a request that was refused."""
+    """Return the answer to a request that was refused."""
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)

@@ -1,4 +1,4 @@
-"""A queue opened on a run directory, and served until it is interrupted."""
+"""Opening a run directory for reviewers, and serving the page until it is interrupted."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import LOG_FILE, DecisionLog
 from rankprune.run._decisions import Mode
 
-# The most suspects that are read when a review begins.
+# At most this many suspects are read when a review begins.
 TOP = 10_000
 _MAX_NAME = 60
-# Addresses that nobody but this machine can reach.
+# Addresses that only this machine can reach.
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-# Those that stand for all addresses of the machine.
+# These stand for all addresses of this machine.
 _ANY = ("0.0.0.0", "::")
 
 
@@ -45,24 +45,24 @@ def open_queue(
     Parameters
     ----------
     folder : Path
-        Of the run.
+        The run directory.
     mode : {"review", "audit"}
-        Of an audit, the sample must have been drawn.
+        For an audit, the sample must have been drawn.
     table : path, default=None
-        Where the checked table lies now; where it lay by default. A changed one is refused.
+        Current path of the table (default: its original path). A changed table is refused.
     image_root : Path, default=None
-        Where images lie that cells name by their path.
+        Folder of images; cells hold their paths below it.
     hide : sequence of str
         Columns that are not shown.
     overlap : float, default=0
         Share of the rows that two people judge.
     top : int
-        Suspects to judge, the most suspicious ones.
+        Maximum number of suspects to review, most suspicious first.
     """
     run = LabelCheck.load(folder)
     if image_root is not None and not image_root.is_dir():
-        raise TableError(f"--image-root must be a folder; {image_root} is none.")
-    # A table that is touched meanwhile does no harm: every answer knows the cells it is about.
+        raise TableError(f"image_root must be a folder; {image_root} is not.")
+    # Each answer stores a hash of its row, so a table that changes meanwhile does no harm.
     with open_checked(run, table, watch=False) as opened, DecisionLog(folder / LOG_FILE) as log:
         log.refuse_unwritable()
         rows = Rows(run, opened, blind=mode == "audit", hide=hide, image_root=image_root)
@@ -77,25 +77,28 @@ def open_queue(
 
 @dataclass(frozen=True)
 class Link:
-    """A link that lets one person in, once."""
+    """A link that signs one person in, once."""
 
     reviewer: str
     url: str
 
 
 class Server:
-    """A queue served over HTTP on a port of its own.
+    """Serves a queue over HTTP.
 
     Parameters
     ----------
     queue : ReviewQueue
     reviewers : sequence of str
-        A link is made for each.
-    host : str
-        Nobody else can reach the loopback address, which is the default of the command.
-    port : int
-        0 for any that is free.
-    guideline : str
+        Each gets a link.
+    host : str, default="127.0.0.1"
+        Address to listen on; by default only this machine can reach it.
+    port : int, default=0
+        0 means any free port.
+    guideline : str, default=""
+        Text to show to reviewers.
+    next_step : str, default=""
+        Command that the page shows when every row is judged.
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 0,
         guideline: str = "",
+        next_step: str = "",
     ) -> None:
         try:
             from rankprune.review._app import make_app
@@ -114,18 +118,18 @@ class Server:
                 "The page needs starlette, uvicorn and jinja2. Install rankprune[cli]."
             ) from error
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # Named as TCP, so that asyncio sends small answers at once and not 40 ms later.
+        # With the protocol named, asyncio sends small answers at once and not 40 ms later.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self._socket.bind((host, port))
-            # So that whoever is quicker than the server only waits.
+            # So that a browser that is faster than the server waits.
             self._socket.listen()
         except OSError as error:
             self._socket.close()
             raise OSError(
-                f"--host and --port must be free; {host}:{port} is not: {error.strerror}. Leave "
-                "--port out for any that is free."
+                f"host and port must be free; {host}:{port} is not: {error.strerror}. Leave port "
+                "out to use any free one."
             ) from error
         port = self._socket.getsockname()[1]
         hosts = _names(host, port)
@@ -135,11 +139,18 @@ class Server:
             Link(name, f"http://{_bracketed(shown)}:{port}/?token={token}")
             for token, name in tokens.items()
         ]
-        # A cookie belongs to a host, whatever the port: two servers must not share one.
-        self._app = make_app(queue, tokens, hosts, guideline=guideline, cookie=f"rankprune_{port}")
+        # Cookies belong to a host, whatever the port, so two servers must not share one.
+        self._app = make_app(
+            queue,
+            tokens,
+            hosts,
+            guideline=guideline,
+            next_step=next_step,
+            cookie=f"rankprune_{port}",
+        )
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         self._socket.close()
 
     def run(self) -> None:
@@ -160,7 +171,7 @@ class Server:
 
 
 def checked_reviewers(names: Sequence[str]) -> list[str]:
-    """Return the names of those who judge; one's own where none is given."""
+    """Return the names of the reviewers; by default the name of the user."""
     found = list(names)
     if not found:
         try:
@@ -170,20 +181,32 @@ def checked_reviewers(names: Sequence[str]) -> list[str]:
     for name in found:
         if not name.strip() or len(name) > _MAX_NAME or not name.isprintable():
             raise ValueError(
-                f"--reviewer must be a printable name of at most {_MAX_NAME} signs, got {name!r}."
+                f"reviewers must be printable names of at most {_MAX_NAME} characters, got "
+                f"{name!r}. Pass shorter or plainer names."
             )
     if len(set(found)) < len(found):
-        raise ValueError("--reviewer must name each person once.")
+        raise ValueError("reviewers must name each person once. Remove the repeated name.")
     return found
 
 
+def read_guideline(path: Path) -> str:
+    """Return the text that reviewers are shown."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TableError(
+            f"guideline must be UTF-8 text; byte {error.start} of {path} is not valid UTF-8. Save "
+            "the file as UTF-8."
+        ) from error
+
+
 def is_loopback(host: str) -> bool:
-    """Return whether nobody but this machine can reach the host."""
+    """Return whether only this machine can reach the host."""
     return host in _LOOPBACK
 
 
 def _names(host: str, port: int) -> tuple[str, ...]:
-    """Return the names under which a server is reached."""
+    """Return the names under which the server can be reached."""
     names = {host}
     if is_loopback(host) or host in _ANY:
         names |= set(_LOOPBACK)

@@ -1,7 +1,7 @@
 "use strict";
 
-// One card at a time: an answer is acknowledged before the next card shows, and the next cards are
-// there already. Everything is shown as text, never as markup.
+// One card at a time: an answer is saved before the next card appears, and the next cards are loaded
+// in advance. Everything is shown as text, never as markup.
 
 const mode = document.body.dataset.mode;
 const csrf = document.querySelector('meta[name="csrf-token"]').content;
@@ -9,16 +9,16 @@ const at = (id) => document.getElementById(id);
 
 const AHEAD = 5;
 const state = {
-  card: null, // the one that is shown
+  card: null, // the card on the screen
   shownAt: 0,
-  ahead: [], // the next ones
-  before: [], // rows shown before, for going back
-  after: [], // rows gone back from
+  ahead: [], // the next cards
+  before: [], // earlier rows, for going back
+  after: [], // rows that "back" left
   skipped: new Set(),
   filter: { show: "open" },
   busy: false,
   fetching: null,
-  left: 0, // rows that are not judged yet
+  left: 0, // rows not judged yet
 };
 
 // ---- talking to the server
@@ -41,15 +41,15 @@ function newName() {
 
 const sleep = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
-// Sends until there is an answer: what was typed is never lost to a lock or a restart.
+// Sends until the server answers, so that nothing typed is lost to a lock or a restart.
 async function send(path, body) {
   for (let turn = 0; ; turn += 1) {
     try {
       const found = await ask(path, body);
       if (found.status !== 503) return found;
-      say("The log is locked by somebody else. Your answer is kept; trying again …");
+      say("The decision log is locked. Your answer is kept; trying again …");
     } catch {
-      say("The server does not answer. Your answer is kept; trying again …");
+      say("The server is not responding. Your answer is kept; trying again …");
     }
     await sleep(Math.min(5, 0.5 + turn / 2));
   }
@@ -83,7 +83,7 @@ function loadImages(card) {
 const imageOf = (card, field) => `/image/${card.row}/${field.column}`;
 
 function refuse(found) {
-  say(found.content.error || `The server answered ${found.status}. Load the page again.`);
+  say(found.content.error || `The server answered ${found.status}. Reload the page.`);
   return false;
 }
 
@@ -147,7 +147,7 @@ function showFields(card) {
 function saidOf(one) {
   const item = document.createElement("li");
   const note = one.note ? `: ${one.note}` : "";
-  item.textContent = `${one.reviewer} says ${one.answer}${note}`;
+  item.textContent = `${one.reviewer} answered ${one.answer}${note}`;
   return item;
 }
 
@@ -163,7 +163,7 @@ function showProgress(found) {
   if (found.recent?.n) parts.push(`${found.recent.flips} of the last ${found.recent.n} flipped`);
   if (found.recent?.running_out) parts.push("suspects are running out");
   if (found.unsure) parts.push(`${found.unsure} unsure`);
-  if (found.disagreements) parts.push(`${found.disagreements} in disagreement`);
+  if (found.disagreements) parts.push(`${found.disagreements} disputed`);
   at("progress").textContent = parts.join(" · ");
   at("agreement").hidden = !found.agreement.length;
   at("agreement").textContent = found.agreement.map(agreementOf).join(" ");
@@ -194,17 +194,17 @@ async function showNext() {
 
 function doneText() {
   if (state.filter.show !== "open" || Object.keys(state.filter).length > 1) {
-    return "There are no such rows. Choose others.";
+    return "No rows match. Choose others.";
   }
-  if (state.left) return "The rows that are left are with somebody else. Load the page again later.";
-  return mode === "audit"
-    ? "All rows of the sample are judged. The result: rankprune audit RUN --estimate"
-    : "Nothing is left to judge. The corrected table: rankprune export RUN --reviewed -o TABLE";
+  if (state.left) return "Other reviewers are looking at the remaining rows. Reload the page later.";
+  const next = document.body.dataset.next;
+  if (mode === "audit") return next ? `Every row of the sample is judged. To get the result, run: ${next}` : "Every row of the sample is judged.";
+  return next ? `Every row is judged. To write the corrected table, run: ${next}` : "Every row is judged.";
 }
 
 // ---- doing
 
-// One thing at a time; a key held down does not answer for rows that nobody has seen.
+// One action at a time, so that a key held down does not answer for rows nobody has seen.
 async function alone(work) {
   if (state.busy) return;
   state.busy = true;
@@ -231,7 +231,7 @@ const decide = (answer, pressed) => alone(async () => {
   });
   if (found.status === 409 && found.content.first) {
     const first = found.content.first;
-    say(`${first.reviewer} was first with row ${card.row} and said ${first.answer}.`);
+    say(`${first.reviewer} judged row ${card.row} first and answered ${first.answer}.`);
   } else if (found.status !== 200) {
     refuse(found);
     return;
@@ -259,7 +259,7 @@ const undo = () => alone(async () => {
   state.before = state.before.filter((earlier) => earlier !== row);
   show(found.content.card);
   showProgress(found.content.progress);
-  say(`Taken back: row ${row}.`, false);
+  say(`Undone: row ${row}.`, false);
 });
 
 async function showRow(row) {

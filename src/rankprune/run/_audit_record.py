@@ -1,4 +1,4 @@
-"""The result of a blind audit, kept as ``audit.json`` in a run directory for report and people."""
+"""The result of a blind audit, saved as ``audit.json`` in a run directory."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class AuditRecord:
     ----------
     estimate : AuditEstimate
     n_unjudged : int
-        Rows of the sample that nobody has judged yet; part of those that count as unsure.
+        Rows of the sample not judged yet; they count as unsure.
     n_disagreements : int
-        Rows that people judged differently and nobody has settled; part of them, too.
+        Rows that reviewers judge differently and nobody has settled; they count as unsure too.
     reviewers : tuple of str
     before_after : BeforeAfter or None
         The plain model and the one without suspects, judged on the sample.
@@ -47,7 +47,7 @@ class AuditRecord:
 
     @property
     def is_finished(self) -> bool:
-        """Return whether somebody has judged every row of the sample."""
+        """Return whether every row of the sample has been judged."""
         return self.n_unjudged == 0
 
     def save(self, folder: Path) -> Path:
@@ -59,7 +59,7 @@ class AuditRecord:
 
     @classmethod
     def load(cls, folder: Path) -> AuditRecord | None:
-        """Return the audit of the run in a directory; None where there is none of this run."""
+        """Return the audit of the run in a directory, or None if it was never audited."""
         path = folder / AUDIT
         if not path.is_file():
             return None
@@ -70,8 +70,8 @@ class AuditRecord:
             found = from_plain(cls, content)
         except (ValueError, KeyError, TypeError) as error:
             raise TableError(
-                f"{path} is not an audit that this version reads. Make it again with: rankprune "
-                "audit RUN --estimate"
+                f"{path} is not an audit that this version can read. Estimate again from the "
+                "answers, which are in the decision log."
             ) from error
         # An audit of an earlier check of other scores says nothing about these suspects.
         return found if found.scores_sha256 == file_sha256(folder / SCORES) else None

@@ -19,7 +19,8 @@ def chosen_model(run: LabelCheck, model: Any) -> Any:
     if model is None and name not in MODELS:
         # What a file names is not imported and called because a file says so.
         raise TableError(
-            f"The check used your own estimator, {name!r}. Pass it again as estimator."
+            f"The check used your own model, {name!r}, and files never decide what is imported. "
+            "Name it again, such as estimator='my_module:my_model'."
         )
     return find_model(name if model is None else model)
 

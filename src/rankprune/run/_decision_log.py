@@ -1,4 +1,4 @@
-"""The log of decisions in a run directory: SQLite, append-only, safe against being cut short."""
+"""The log of reviewers' decisions in a run directory: an append-only SQLite file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rankprune.run._decisions import UNDO, UNSURE, Decision, Mode, Outcome, outc
 
 LOG_FILE = "review.sqlite"
 SCHEMA = 1
-# So that a file of another program is not taken for ours.
+# Marks the file as ours.
 _APPLICATION = 0x52414E4B
-# How long to wait for somebody else's write.
+# Seconds to wait while another process writes.
 PATIENCE = 5.0
 
 _TABLES = """
@@ -71,11 +71,11 @@ _OF_ROW = "WHERE mode = ? AND row = ? AND draw IS ? ORDER BY id"
 
 
 class Locked(Exception):
-    """Somebody else held the log for longer than `PATIENCE`."""
+    """Another process held the log for longer than `PATIENCE`."""
 
 
 class Conflict(Exception):
-    """Somebody else was first; nothing was written."""
+    """Another reviewer was first; nothing was written."""
 
     def __init__(self, first: Decision) -> None:
         super().__init__(f"{first.reviewer} answered {first.answer}")
@@ -89,15 +89,15 @@ class Draw:
     Attributes
     ----------
     id : int or None
-        None before it is kept.
+        None before it is saved.
     scores : str
-        SHA-256 of the scores that it was drawn by: of labels, suspects and probabilities.
+        SHA-256 of the scores (labels, suspects, probabilities) that it was drawn from.
     sizes : tuple of int
-        Of the strata.
+        Sizes of the strata.
     positive, negative : str
         The two labels.
     rows : tuple of (row, is_positive, suspect)
-        In the order in which they are judged.
+        In the order in which they are shown.
     time : str
     """
 
@@ -112,7 +112,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Merged:
-    """How many decisions of another log were new, known already, and about other rows."""
+    """How many decisions of another log were new, already known, and about different rows."""
 
     n_new: int
     n_known: int
@@ -120,16 +120,15 @@ class Merged:
 
 
 class DecisionLog:
-    """The open log; its methods may be called from any thread.
+    """An open log; its methods may be called from any thread.
 
-    A decision that `add` returned from is on disk, whatever happens afterwards.
+    When `add` returns, the decision is on disk.
     """
 
     def __init__(self, path: Path, *, must_exist: bool = False) -> None:
         if must_exist and not path.is_file():
             raise TableError(
-                f"{path} does not exist: nobody has reviewed anything yet. Begin with: rankprune "
-                f"review {path.parent}"
+                f"{path} does not exist: no row has been reviewed yet. Review some rows first."
             )
         self.path = path
         self._lock = threading.Lock()
@@ -142,7 +141,7 @@ class DecisionLog:
             self._prepare()
         except sqlite3.DatabaseError as error:
             self.close()
-            raise TableError(f"{path} is not a log of decisions: {error}.") from error
+            raise TableError(f"{path} is not a decision log: {error}.") from error
         except BaseException:
             self.close()
             raise
@@ -161,12 +160,12 @@ class DecisionLog:
 
     def _prepare(self) -> None:
         run = self._connection.execute
-        # Asked first: another process may create the tables at this moment.
+        # Before the version is read: another process may be creating the tables right now.
         is_new = not run("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
         (schema,) = run("PRAGMA user_version").fetchone()
         (application,) = run("PRAGMA application_id").fetchone()
         if not is_new and application != _APPLICATION:
-            raise TableError(f"{self.path} belongs to another program. Move it away.")
+            raise TableError(f"{self.path} belongs to another program. Move it elsewhere.")
         if not is_new and schema != SCHEMA:
             raise TableError(
                 f"{self.path} has schema {schema}, and this version reads only schema {SCHEMA}. "
@@ -186,15 +185,13 @@ class DecisionLog:
         )
 
     def refuse_unwritable(self) -> None:
-        """Raise an error where the log can only be read: nobody could answer."""
+        """Raise an error if the log can only be read, so that no answer could be saved."""
         if self._copy is not None:
-            raise OSError(
-                f"{self.path} cannot be written to. Copy the run directory, and use that."
-            )
+            raise OSError(f"{self.path} is read-only. Copy the run directory, and use the copy.")
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Hold the log for one transaction."""
+        """Run one write transaction."""
         with self._lock:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -208,33 +205,33 @@ class DecisionLog:
                 raise
 
     def add(self, decision: Decision, n_needed: int = 1) -> Decision:
-        """Write a decision, and return it as it is kept.
+        """Write a decision, and return it as stored.
 
-        One that arrived before is not written again. An earlier answer of the same person for the
-        row is taken back by the new one.
+        A decision that arrives twice is written once. It replaces an earlier answer of the same
+        person for the row.
 
         Parameters
         ----------
         decision : Decision
         n_needed : int, default=1
-            People who may give a clear answer for the row.
+            Number of people who may give a clear answer for the row.
 
         Raises
         ------
         Conflict
-            Where that many others have done so, or somebody else has settled the disagreement.
+            If that many others have done so, or someone else has settled the disagreement.
         ValueError
-            Where the decision has the name of another one.
+            If another decision has the same uid.
         Locked
         """
         with self._writing() as connection:
             known = self._read("WHERE uid = ?", (decision.uid,))
             if known:
                 if (known[0].row, known[0].answer) != (decision.row, decision.answer):
-                    raise ValueError("uid names another decision already")
+                    raise ValueError("uid already belongs to another decision")
                 return known[0]
             made = self._read(_OF_ROW, (decision.mode, decision.row, decision.draw))
-            # What was said of the row when it had other cells was said of another row.
+            # Decisions about other cells are about another row.
             same = [one for one in made if one.row_hash == decision.row_hash]
             found = outcomes(same).get(decision.row)
             _refuse_conflict(decision, found, n_needed)
@@ -248,15 +245,15 @@ class DecisionLog:
         return decision
 
     def find(self, uid: str) -> Decision | None:
-        """Return the decision of this name, if there is one."""
+        """Return the decision with this uid, or None."""
         with self._lock:
             found = self._read("WHERE uid = ?", (uid,))
         return found[0] if found else None
 
     def undo(self, uid: str, undo_of: str, reviewer: str, seconds: float, time: str) -> Decision:
-        """Take a decision back that this person made, and return what was written.
+        """Undo a decision of this person, and return what was written.
 
-        Raises KeyError where there is none, or it was taken back already.
+        Raises KeyError if there is no such decision, or it was undone before.
         """
         with self._writing() as connection:
             known = self._read("WHERE uid = ?", (uid,))
@@ -273,14 +270,14 @@ class DecisionLog:
         return undone
 
     def decisions(self, mode: Mode, draw: int | None = None) -> list[Decision]:
-        """Return all that was said in a mode, of an audit in one of its draws, oldest first."""
+        """Return all decisions of a review, or of one sample of an audit, oldest first."""
         with self._lock:
             if mode == "review":
                 return self._read("WHERE mode = 'review' ORDER BY id")
             return self._read("WHERE mode = 'audit' AND draw = ? ORDER BY id", (draw,))
 
     def of_row(self, mode: Mode, row: int, draw: int | None = None) -> list[Decision]:
-        """Return all that was said of one row, oldest first."""
+        """Return all decisions about one row, oldest first."""
         with self._lock:
             return self._read(_OF_ROW, (mode, row, draw))
 
@@ -291,13 +288,13 @@ class DecisionLog:
         return int(number)
 
     def is_whole(self) -> bool:
-        """Return whether SQLite finds nothing wrong with the file."""
+        """Return whether SQLite finds the file undamaged."""
         with self._lock:
             found = self._connection.execute("PRAGMA integrity_check").fetchall()
         return bool(found == [("ok",)])
 
     def keep_draw(self, draw: Draw) -> Draw:
-        """Write an audit's sample, and return it with its number."""
+        """Save an audit's sample, and return it with its id."""
         with self._writing() as connection:
             cursor = connection.execute(
                 "INSERT INTO draws (time, scores, sizes, positive, negative) "
@@ -312,7 +309,7 @@ class DecisionLog:
         return replace(draw, id=number)
 
     def last_draw(self) -> Draw | None:
-        """Return the latest sample, if there is one."""
+        """Return the latest sample, or None."""
         with self._lock:
             run = self._connection.execute
             found = run(
@@ -336,7 +333,7 @@ class DecisionLog:
         )
 
     def merge(self, theirs: list[Decision], is_current: Callable[[Decision], bool]) -> Merged:
-        """Add the decisions of another log, but for those of rows that are other ones here."""
+        """Add the decisions of another log, except those about rows that differ in this table."""
         ours = [one for one in theirs if is_current(one)]
         with self._writing() as connection:
             known = {uid for (uid,) in connection.execute("SELECT uid FROM decisions")}
@@ -385,12 +382,12 @@ def _is_busy(error: sqlite3.OperationalError) -> bool:
 
 
 def _is_writable(path: Path) -> bool:
-    """Return whether SQLite can use a log where it lies; it writes beside it even to read it."""
+    """Return whether SQLite can open a log in place; even reading writes beside it."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _copied(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder with a copy of a log that can only be read."""
+    """Return a temporary folder with a copy of a read-only log."""
     folder = tempfile.TemporaryDirectory(prefix="rankprune-")
     for part in (path, path.with_name(f"{path.name}-wal")):
         if part.exists():

@@ -1,6 +1,6 @@
-"""What people said of rows, and what follows from it: settled, unsure, or in disagreement.
+"""Reviewers' decisions about rows, and where each row stands: settled, unsure or disputed.
 
-Decisions are only ever added. One that takes another back names it; the rest stand.
+Decisions are only ever added. An undo names the decision it takes back; the others stand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Answer = Literal["keep", "flip", "positive", "negative", "unsure"]
 Status = Literal["keep", "flip", "positive", "negative", "unsure", "disagreement"]
 
 UNSURE, UNDO, DISAGREEMENT = "unsure", "undo", "disagreement"
-# What may be answered: in a review about the given label, in an audit about the right one.
+# Possible answers: about the given label in a review, about the correct one in an audit.
 ANSWERS: dict[str, tuple[str, ...]] = {
     "review": ("keep", "flip", UNSURE),
     "audit": ("positive", "negative", UNSURE),
@@ -28,35 +28,35 @@ ANSWERS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Decision:
-    """What one person said of one row, once.
+    """One answer of one person about one row.
 
     Attributes
     ----------
     uid : str
-        Its own name, given by the page, so that a message that arrives twice counts once.
+        Identifier made by the page, so that a message that arrives twice counts once.
     row : int
         Position in the table, from 0.
     row_hash : str
-        Of the row's cells but the label, so that a changed row is noticed.
+        Hash of the row's cells except the label, so that a changed row is noticed.
     mode : {"review", "audit"}
     draw : int or None
-        The audit's sample that the row belongs to.
+        The sample of an audit that the row belongs to.
     reviewer : str
     answer : str
         One of `ANSWERS`, or ``undo``.
     label : str or None
-        The given label that was shown; None where it was hidden.
+        The given label that was shown; None if it was hidden.
     score : float or None
-        The probability of the positive label that was shown; None where it was hidden.
+        The probability of the positive label that was shown; None if it was hidden.
     seconds : float
         Time spent on the row.
     note : str
     time : str
         In UTC, as ISO 8601.
     settles : bool
-        Whether it settles a disagreement of others.
+        Whether it settles a disagreement between others.
     undo_of : str or None
-        The decision that it takes back.
+        The decision that it undoes.
     """
 
     uid: str
@@ -77,34 +77,34 @@ class Decision:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where a row stands after all that was said of it.
+    """Where a row stands after all decisions about it.
 
     Attributes
     ----------
     status : str
         The answer that settles it, ``unsure``, or ``disagreement``.
     decisions : tuple of Decision
-        Those that stand, in the order in which they were made.
+        Decisions that stand, oldest first.
     """
 
     status: Status
     decisions: tuple[Decision, ...]
 
     def by(self, reviewer: str) -> Decision | None:
-        """Return what this person said of the row last, if anything."""
+        """Return this person's last decision about the row, or None."""
         own = [one for one in self.decisions if one.reviewer == reviewer]
         return own[-1] if own else None
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
-    """Return the decisions that nobody took back."""
+    """Return the decisions that were not undone."""
     made = list(decisions)
     undone = {one.undo_of for one in made}
     return [one for one in made if one.answer != UNDO and one.uid not in undone]
 
 
 def outcomes(decisions: Iterable[Decision]) -> dict[int, Outcome]:
-    """Return where each row stands of which something was said."""
+    """Return where each judged row stands."""
     by_row: dict[int, list[Decision]] = {}
     for one in standing(decisions):
         by_row.setdefault(one.row, []).append(one)
@@ -114,7 +114,7 @@ def outcomes(decisions: Iterable[Decision]) -> dict[int, Outcome]:
 def _status(made: Sequence[Decision]) -> Status:
     settling = [one for one in made if one.settles and one.answer != UNSURE]
     clear = settling[-1:] or [one for one in made if one.answer != UNSURE]
-    # The same answer to another given label means another label.
+    # The same answer about a different given label means a different label.
     said = {(one.answer, one.label) for one in clear}
     if not said:
         return "unsure"
@@ -123,16 +123,16 @@ def _status(made: Sequence[Decision]) -> Status:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two people agree beyond chance, on rows that both judged.
+    """How far two people agree on the rows that both judged.
 
     Attributes
     ----------
     reviewers : tuple of 2 str
     n_rows : int
     share : float
-        Of these rows with the same answer.
+        Share of these rows with the same answer.
     kappa : float or None
-        Cohen's; None where both gave one and the same answer throughout.
+        Cohen's kappa; None if both gave the same single answer to every row.
     """
 
     reviewers: tuple[str, str]
@@ -142,10 +142,10 @@ class Agreement:
 
 
 def agreements(decisions: Iterable[Decision]) -> list[Agreement]:
-    """Return the agreement of each pair of people who judged some rows both.
+    """Return the agreement of each pair of people who judged some of the same rows.
 
-    What counts is what each had said when the second of them first answered: whoever thinks again
-    afterwards may know what the other said.
+    Answers count as they were when the second person first answered: later changes may be made
+    with knowledge of the other answer.
     """
     said: dict[int, dict[str, Decision]] = {}
     pairs: dict[tuple[str, str], dict[int, tuple[str, str]]] = {}
@@ -175,6 +175,6 @@ def _agreement(names: tuple[str, str], answers: Sequence[tuple[str, str]]) -> Ag
 
 
 def row_hash(cells: Sequence[str | None], label: int) -> str:
-    """Return what a row's cells but the label are known by."""
+    """Return a hash of a row's cells except the label."""
     rest = [cell for column, cell in enumerate(cells) if column != label]
     return hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:32]

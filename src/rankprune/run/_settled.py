@@ -1,4 +1,4 @@
-"""From the log to labels: what people settled, who did, and why."""
+"""From the decision log to labels: which ones reviewers settled, who did, and why."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Settled:
     is_positive : ndarray of bool
         Their labels as settled.
     n_changed : int
-        Those of them whose label was another.
+        How many of them had the other label before.
     n_unsure, n_disagreements, n_stale : int
-        Rows that nobody was sure of, that people judge differently, and that have changed since
-        they were judged; all of these stay as they are.
+        Rows that nobody was sure of, that reviewers judge differently, and that have changed since
+        they were judged; all of these keep their labels.
     decisions : tuple of Decision
-        All that was said, also what was taken back.
+        All decisions, including those that were undone.
     """
 
     rows: NDArray[np.intp]
@@ -53,7 +53,7 @@ class Settled:
     decisions: tuple[Decision, ...]
 
     def trail(self, run: LabelCheck) -> Iterator[dict[str, Any]]:
-        """Yield everything that was said, with what became of it, as values that JSON can hold."""
+        """Yield every decision and what became of it, as values that JSON can hold."""
         stand = {one.uid for one in standing(self.decisions)}
         labels = dict(zip(self.rows.tolist(), self.is_positive.tolist(), strict=True))
         place = {int(row): i for i, row in enumerate(run.scores.rows)}
@@ -110,14 +110,14 @@ def merge_decisions(folder: Path, run: LabelCheck, other: Path, table: Any = Non
 
 
 def settled_labels(run: LabelCheck, log: DecisionLog, table: Table) -> Settled:
-    """Return the labels that people settled, of rows that are still what they were."""
+    """Return the labels that reviewers settled, for rows that have not changed since."""
     decisions = log.decisions("review")
     is_current = current_rows(run, table, decisions)
     found = outcomes(one for one in decisions if is_current(one))
     place = {int(row): i for i, row in enumerate(run.scores.rows)}
     labels: dict[int, bool] = {}
     counts = {UNSURE: 0, DISAGREEMENT: 0}
-    # Rows of which nothing stands but what was said when they were others.
+    # Rows whose only standing decisions are about other cells.
     stale = {one.row for one in standing(decisions)} - found.keys()
     for row, outcome in sorted(found.items()):
         if outcome.status in counts:
@@ -140,7 +140,7 @@ def settled_labels(run: LabelCheck, log: DecisionLog, table: Table) -> Settled:
 def current_rows(
     run: LabelCheck, table: Table, decisions: Iterable[Decision]
 ) -> Callable[[Decision], bool]:
-    """Return what tells whether a decision is about a row that is still what it was."""
+    """Return a function that tells whether a decision is about a row that has not changed."""
     known = set(run.scores.rows.tolist())
     rows = sorted({one.row for one in decisions} & known)
     label = table.position(str(run.settings.label))
@@ -150,7 +150,7 @@ def current_rows(
 
 
 def _label(run: LabelCheck, outcome: Outcome) -> bool | None:
-    """Return the label that was meant: the one that was shown, or the other."""
+    """Return the settled label: the one that was shown, or the other."""
     last = [one for one in outcome.decisions if one.answer == outcome.status][-1]
     if last.label not in (run.positive, run.negative):
         return None

@@ -1,4 +1,4 @@
-"""Texts as people are to see them: hidden signs by name, cut where they are long."""
+"""Texts as people see them: invisible characters by name, long texts cut."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import unicodedata
 
 
 def visible(text: object, limit: int = 500) -> str:
-    """Return a text whose hidden signs are shown by name, cut where it is long."""
+    """Return a text with invisible characters shown by name, cut if it is long."""
     value = str(text)
     shown = value if len(value) <= limit else value[:limit] + "…"
     return "".join(
-        f"⟨U+{ord(sign):04X}⟩"
-        if unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cn", "Cs") and sign not in "\n\t"
-        else sign
-        for sign in shown
+        f"⟨U+{ord(character):04X}⟩"
+        if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cn", "Cs")
+        and character not in "\n\t"
+        else character
+        for character in shown
     )

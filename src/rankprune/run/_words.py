@@ -6,15 +6,19 @@ disagree; what the sentences claim follows from the verdict.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rankprune.core._auc import SEPARATED_AUC
 
 if TYPE_CHECKING:
     from rankprune.run._audit_record import AuditRecord
+    from rankprune.run._decision_log import Merged
     from rankprune.run._findings import BeforeAfter
     from rankprune.run._label_check import LabelCheck
+    from rankprune.run._settled import Settled
 
 # Notes on probabilities that were given with the rows.
 TOO_GOOD_SCORES = (
@@ -233,9 +237,9 @@ def _groups(check: LabelCheck) -> Point:
         question,
         "open",
         "No groups were named.",
-        "If several rows come from one person or device, name that column as groups (--group). "
-        "Otherwise models recognise the person, and wrong labels that these rows share stay "
-        "hidden.",
+        "If several rows come from one person or device, check again with the column that says "
+        "which, as groups. Otherwise models recognise the person, and wrong labels that these rows "
+        "share stay hidden.",
     )
 
 
@@ -285,6 +289,46 @@ def row_words(check: LabelCheck) -> str:
     numbers = "Row numbers are rows of the table, counted from 1"
     name = check.settings.id
     return f"{numbers}." if name is None else f"{numbers}; names are from the column “{name}”."
+
+
+# ---- reviewers
+
+
+def settled_lines(settled: Settled) -> list[str]:
+    """Return how many labels reviewers settled, and why other rows keep theirs."""
+    n = len(settled.rows)
+    lines = [
+        f"{count(n, 'label')} {'was' if n == 1 else 'were'} settled; {settled.n_changed:,} changed."
+    ]
+    for number, why in (
+        (settled.n_unsure, "reviewers are unsure"),
+        (settled.n_disagreements, "reviewers disagree"),
+        (settled.n_stale, "the row has changed since it was judged"),
+    ):
+        if number:
+            keep = "keeps its label" if number == 1 else "keep their labels"
+            lines.append(f"{count(number, 'row')} {keep}: {why}.")
+    return lines
+
+
+def merged_line(log: Path, merged: Merged) -> str:
+    """Return how many decisions of another log were added."""
+    counts = f"{merged.n_new:,} new, {merged.n_known:,} already known"
+    if merged.n_foreign:
+        counts += f", {merged.n_foreign:,} left out because their rows differ in this table"
+    return f"Decisions from {log}: {counts}."
+
+
+def review_summary(counts: Mapping[str, int]) -> str:
+    """Return how many rows of a review were judged, and how."""
+    answers = {"keep": "kept", "flip": "flipped", "unsure": "unsure", "disagreement": "disputed"}
+    parts = [f"{counts[name]:,} {word}" for name, word in answers.items() if counts.get(name)]
+    return audit_progress(counts).removesuffix(".") + (f": {', '.join(parts)}." if parts else ".")
+
+
+def audit_progress(counts: Mapping[str, int]) -> str:
+    """Return how many rows were judged."""
+    return f"{counts['judged']:,} of {count(counts['rows'], 'row')} judged."
 
 
 # ---- the blind audit

@@ -1,4 +1,4 @@
-"""One pass over the batches, or several, on one thread or more."""
+"""Passes over batches, in one or more threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankprune.stream._sources import Batch, Batches, MappedBatches, opened_batc
 
 
 def find_cutoffs(batches: Batches, state: ConfidentState) -> Cutoffs:
-    """Return the cut-offs after the passes of a state over batches."""
+    """Return the cut-offs that a state finds in batches."""
     with opened_batches(batches, None) as source:
         return go_over(source, state, 1).cutoffs()
 
@@ -45,32 +45,32 @@ def _one_pass(source: MappedBatches, state: ConfidentState, n_jobs: int) -> Conf
 
 @contextmanager
 def thread_pool(n_jobs: int) -> Iterator[Callable[[Callable[[Any], None], Iterator[Any]], None]]:
-    """Yield a function that calls another for each of many things, in several threads.
+    """Yield a function that calls another for each item of an iterator, in several threads.
 
-    No more of them are taken than there are threads, so that they need not fit into memory.
+    Items are taken one per thread at a time, so they need not all fit into memory.
     """
     if n_jobs == 1:
 
-        def in_turn(call: Callable[[Any], None], things: Iterator[Any]) -> None:
-            for thing in things:
-                call(thing)
+        def in_turn(call: Callable[[Any], None], items: Iterator[Any]) -> None:
+            for item in items:
+                call(item)
 
         yield in_turn
         return
     with ThreadPoolExecutor(n_jobs) as pool:
         lock, failed = threading.Lock(), threading.Event()
 
-        def side_by_side(call: Callable[[Any], None], things: Iterator[Any]) -> None:
+        def side_by_side(call: Callable[[Any], None], items: Iterator[Any]) -> None:
             def work() -> None:
                 try:
                     while not failed.is_set():
                         with lock:
-                            thing = next(things, None)
-                        if thing is None:
+                            item = next(items, None)
+                        if item is None:
                             return
-                        call(thing)
+                        call(item)
                 except BaseException:
-                    failed.set()  # the others stop, too
+                    failed.set()  # the other threads stop too
                     raise
 
             for done in [pool.submit(work) for _ in range(n_jobs)]:

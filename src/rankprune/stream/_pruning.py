@@ -1,7 +1,6 @@
-"""Rates and masks of rows that need not be in memory: the same results, a batch at a time.
+"""Rates and masks of rows that need not fit in memory: the same results, a batch at a time.
 
-The state that goes over the batches is `rankprune.core.ConfidentState`; here are the sources of
-batches, the passes over them, and the mask written as it goes.
+`rankprune.core.ConfidentState` holds what is known after each batch.
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ def estimate_noise_rates(
     Parameters
     ----------
     batches : iterable of (labels, probabilities), callable or tuple of two arrays
-        The rows: a list or any other iterable of batches, which may hold no rows or one label
-        only; a function that returns such an iterable, anew for each pass; or two arrays, also
-        memory maps. An iterator that can be gone over once is copied to a temporary file first.
+        The rows: a list or another iterable of batches, which may be empty or hold a single label;
+        a function that returns such an iterable and is called for each pass; or two arrays or
+        memory maps. An iterator, which can be read only once, is first copied to a temporary file.
         `read_scores` reads Parquet and Arrow files.
     method : str or callable, default="confident-counts"
         The noise estimator, as in `rankprune.estimate_noise_rates`. The paper's is exact; others
-        see scores to within one part in 4,096, from 2**-32 on.
+        see scores rounded to one part in 4,096 (above 2**-32).
     pos_label : default=None
-        The positive label, where labels are not 0 and 1.
+        The positive label, if labels are not 0 and 1.
     n_jobs : int, default=1
-        Threads that go over batches at the same time. They change no result.
+        Number of threads. Does not change the result.
 
     Returns
     -------
@@ -70,7 +69,7 @@ def estimate_noise_rates(
 
 @dataclass(frozen=True)
 class StreamedPruning:
-    """Which rows to drop, told without holding them: the rates, the cut-offs, and how to mark rows.
+    """Which rows to drop, without holding them: the rates, the cut-offs, and the masks.
 
     Attributes
     ----------
@@ -79,7 +78,7 @@ class StreamedPruning:
         As in `Pruning`.
     n_positive_pruned, n_negative_pruned : int
     n_rows, n_passes : int
-        Rows in all, and how often they were gone over.
+        Number of rows, and of passes over them.
 
     Examples
     --------
@@ -103,7 +102,7 @@ class StreamedPruning:
     _n_jobs: int = field(repr=False)
 
     def masks(self) -> Iterator[NDArray[np.bool_]]:
-        """Yield the mask of one batch after the other, True for rows to drop."""
+        """Yield the mask of each batch, True for rows to drop."""
         marker, n_rows = Marker(self._cutoffs), 0
         for labels, probabilities in MappedBatches(self._batches, self._pos_label):
             mask = marker.mark_batch(labels, probabilities)
@@ -115,22 +114,22 @@ class StreamedPruning:
         if n_rows != self.n_rows:
             raise ValueError(
                 f"batches must give the same rows when they are marked, got {self.n_rows} rows "
-                f"before and {n_rows} now. Pass a list, or a function that starts anew."
+                f"before and {n_rows} now. Pass a list, or a function that starts over."
             )
 
     def mask(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-        """Return the mask of all rows, one byte each, in an array or a memory map of one's own."""
+        """Return the mask of all rows, one byte each, written to ``out`` if it is given."""
         mask = np.empty(self.n_rows, dtype=bool) if out is None else out
         shape, kind = getattr(mask, "shape", None), getattr(mask, "dtype", None)
         if shape != (self.n_rows,) or kind != np.dtype(bool) or not mask.flags.writeable:
             raise ValueError(
-                f"out must be a boolean array of one place per row that can be written, got "
+                f"out must be a writable boolean array with one element per row, got "
                 f"shape {shape} of {kind} for {self.n_rows} rows. Pass "
                 "np.empty(pruning.n_rows, dtype=bool)."
             )
         marker, source = Marker(self._cutoffs), MappedBatches(self._batches, self._pos_label)
         n_rows = 0
-        # Rows that tie at a cut-off go in their order, so one thread marks them.
+        # Ties at a cut-off are resolved by the order of the rows, so one thread marks them.
         with thread_pool(1 if marker.is_ordered else self._n_jobs) as run:
 
             def mark(task: tuple[int, Batch]) -> None:
@@ -150,7 +149,7 @@ class StreamedPruning:
         return mask
 
     def write_mask(self, path: str | os.PathLike[str]) -> Path:
-        """Write the mask to an npy file as it is computed, and return its place."""
+        """Write the mask to an npy file as it is computed, and return its path."""
         place = Path(path)
         with whole_file(place) as part, part.open("wb") as sink:
             header = {"descr": "|b1", "fortran_order": False, "shape": (self.n_rows,)}
@@ -170,14 +169,14 @@ def prune_labels(
 ) -> StreamedPruning:
     """Return which rows to drop, from batches of labels and probabilities.
 
-    Counts, cut-offs and masks are those of `rankprune.prune_labels` on all rows at once, however
-    they are cut into batches.
+    Counts, cut-offs and masks are those of `rankprune.prune_labels` on all rows at once, whatever
+    the batches.
 
     Parameters
     ----------
     batches, method, pos_label, n_jobs
-        As in `estimate_noise_rates`. An iterator that can be gone over once is refused: the mask
-        needs its rows again.
+        As in `estimate_noise_rates`, except that an iterator is refused: the mask needs a second
+        pass.
     noise_rates : NoiseRates, default=None
         Known or estimated rates. By default they are estimated in the same passes.
 
@@ -199,8 +198,8 @@ def prune_labels(
     """
     if isinstance(batches, Iterator):
         raise TypeError(
-            "batches must be something that can be gone over again to mark its rows, got an "
-            f"iterator ({type(batches).__name__}). Pass a list, or a function that returns it."
+            "batches must be readable more than once, because marking rows takes another pass; got "
+            f"an iterator ({type(batches).__name__}). Pass a list, or a function that returns it."
         )
     jobs = validate_count(n_jobs, "n_jobs", 2)
     with opened_batches(batches, pos_label) as source:

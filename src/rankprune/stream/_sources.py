@@ -21,14 +21,14 @@ from rankprune.storage._sql import sql_name, sql_text
 Batch = tuple[ArrayLike, ArrayLike]
 Batches = Iterable[Batch] | Callable[[], Iterable[Batch]] | tuple[ArrayLike, ArrayLike]
 
-# Rows of arrays and files that are handled together.
+# Number of rows of an array or file that make a batch.
 _BATCH_ROWS = 1 << 20
 
 
 def read_scores(
     path: str | os.PathLike[str], label: str, probability: str, *, batch_rows: int = _BATCH_ROWS
 ) -> Iterable[Batch]:
-    """Return the labels and probabilities in a file, as batches that can be gone over again.
+    """Return the labels and probabilities in a file, as batches that can be read repeatedly.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class _Parquet:
             tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
             duckdb.connect() as connection,
         ):
-            # By a name without signs that stand for others, lest other files be read.
+            # Under a name without wildcards, so that no other file is read.
             place = Path(folder) / "scores.parquet"
             link_or_copy(self.path, place)
             source = sql_text(place)
@@ -183,13 +183,13 @@ class MappedBatches:
             yield is_positive, probabilities
 
     def held(self, n_jobs: int) -> Iterator[Batch]:
-        """Yield the batches so that each stays as it is while others are drawn."""
+        """Yield batches that do not change when the next ones are drawn."""
         is_kept = isinstance(self.batches, list | tuple | _Parquet | _Arrow)
         for labels, probabilities in self:
             if n_jobs == 1 or is_kept:
                 yield labels, probabilities
             else:
-                # Whoever makes batches one by one may use the same memory for all of them.
+                # A generator may reuse the same memory for every batch.
                 yield np.array(labels), np.array(probabilities)
 
     def _batches(self) -> Iterable[Batch]:
@@ -220,7 +220,7 @@ class MappedBatches:
 
 @contextmanager
 def opened_batches(batches: Any, pos_label: Any) -> Iterator[MappedBatches]:
-    """Yield the rows as something that can be gone over several times."""
+    """Yield the rows in a form that can be read several times."""
     if not isinstance(batches, Iterator):
         yield MappedBatches(batches, pos_label)
         return
@@ -229,7 +229,7 @@ def opened_batches(batches: Any, pos_label: Any) -> Iterator[MappedBatches]:
 
 
 def _spooled(source: MappedBatches, folder: Path) -> MappedBatches:
-    """Copy the rows of an iterator, which can be gone over once, to a file."""
+    """Copy the rows of an iterator, which can be read only once, to a file."""
     places, n_rows = (folder / "labels", folder / "probabilities"), 0
     with places[0].open("wb") as labels, places[1].open("wb") as probabilities:
         for batch in source:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.exceptions import TableError
-
-_log = logging.getLogger("rankprune")
 
 
 def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:

@@ -6,7 +6,6 @@ table.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rankprune.exceptions import TableError
+from rankprune.learners._progress import log_stage
 from rankprune.storage._sql import sql_text
 from rankprune.table._column_kinds import Plan, plan_columns
 from rankprune.table._column_sql import MAX_LEVELS, date_sql, number_sql, portions
@@ -278,9 +278,6 @@ def _level_sql(table: Table, category: Category) -> str:
     return f"coalesce(list_position([{levels}], {cell}), 0)"
 
 
-_log = logging.getLogger("rankprune")
-
-
 @dataclass(frozen=True)
 class Features:
     """The features of the rows that have a label, and how they were made."""
@@ -317,7 +314,7 @@ def read_features(
             f"{table.name} must have columns to learn from besides the label; none is left. "
             + " ".join(plan.notes)
         )
-    _log.debug("making features of %d columns", len(plan.columns))
+    log_stage(f"making features of {len(plan.columns)} columns")
     encoder, X = fit_encoder(table, plan, embeddings)
     if not X.shape[1]:
         raise TableError(

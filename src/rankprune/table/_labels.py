@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,6 @@ from numpy.typing import NDArray
 from rankprune.exceptions import TableError
 from rankprune.storage._sql import sql_text
 from rankprune.table._table import Table
-
-_log = logging.getLogger("rankprune")
 
 # Pairs of which the second is positive by convention.
 _OBVIOUS = {

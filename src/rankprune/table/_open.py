@@ -7,7 +7,6 @@ features are made. SQL refers to columns by their position, so no name can break
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rankprune.exceptions import TableError
+from rankprune.learners._progress import log_stage
 from rankprune.storage._atomic import unfinished
 from rankprune.storage._sql import sql_name, sql_text
 from rankprune.table._csv_records import count_cells, csv_records
@@ -29,8 +29,6 @@ from rankprune.table._errors import (
 from rankprune.table._headers import csv_header, json_names, parquet_columns
 from rankprune.table._source import Spooled, existing, refuse_unknown_encoding, spool
 from rankprune.table._table import MANY_COLUMNS, Table
-
-_log = logging.getLogger("rankprune")
 
 
 @contextmanager
@@ -60,7 +58,7 @@ def open_table(
         ) from error
     if encoding is not None:
         refuse_unknown_encoding(encoding)
-    _log.debug("reading %s", "a data frame" if hasattr(table, "columns") else table)
+    log_stage(f"reading {'a data frame' if hasattr(table, 'columns') else table}")
     with (
         tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
         unfinished(Path(folder)),

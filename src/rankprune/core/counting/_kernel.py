@@ -51,16 +51,16 @@ class Kernel(Protocol):
 
 
 class _Seen:
-    """Rows that NumPy has gone over in this process."""
+    """Number of rows that NumPy has processed so far."""
 
     n_rows = 0
 
 
 def kernel_for(n_rows: int) -> Kernel:
-    """Return the loops to go over so many rows with.
+    """Return the loops to use for this many rows.
 
-    The compiled ones need numba. They are loaded once NumPy has spent about as long as that takes,
-    or at once where numba is loaded anyway; the results are the same.
+    The compiled ones need numba. They are loaded once NumPy has spent about as long as loading
+    takes, or at once if numba is loaded already; the results are the same.
     """
     _Seen.n_rows += n_rows
     if n_rows >= _WORTH_CALLING and ("numba" in sys.modules or _Seen.n_rows >= _WORTH_LOADING):
