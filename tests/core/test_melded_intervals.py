@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, hypergeom
 
+from rankprune.core import _melded_intervals
 from rankprune.core._melded_intervals import Part, melded_lower_limit, melded_upper_limit
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _fresh():
+    """Forget limits that another test has computed, so that each of them is computed here."""
+    _melded_intervals._limits.cache_clear()
+    _melded_intervals._orders.cache_clear()
 
 
 def limits(parts, quantity=sum, level=0.975):
