@@ -16,7 +16,7 @@ from rankprune.cli._progress import progress
 from rankprune.cli._serving import opened_queue, serve, serving_options
 
 
-@click.command()
+@click.command(short_help="Let people judge a random sample blindly.")
 @click.argument("run", type=RUN)
 @click.option(
     "--n",

@@ -22,7 +22,7 @@ from rankprune.cli._output import rows_text, say
 from rankprune.cli._progress import progress
 
 
-@click.command()
+@click.command(short_help="Compare methods for noisy labels on a table.")
 @click.argument("table")
 @learned_options
 @read_options

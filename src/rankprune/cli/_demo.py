@@ -10,7 +10,7 @@ from rankprune.cli._output import next_command, say
 from rankprune.cli._progress import progress
 
 
-@click.command()
+@click.command(short_help="Flip labels of a data set, and find them again.")
 @click.option("--seed", default=0, show_default=True, help="Random seed for the flipped labels.")
 @click.option(
     "-o",

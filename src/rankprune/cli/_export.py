@@ -12,7 +12,7 @@ from rankprune.cli._output import say
 from rankprune.cli._reviewed import run_inputs, say_settled
 
 
-@click.command()
+@click.command(short_help="Write the table again, marked or corrected.")
 @click.argument("run", type=RUN)
 @click.option(
     "-o", "--output", type=FILE, required=True, help="File to write: CSV, TSV or Parquet."

@@ -26,6 +26,8 @@ def cli(context: click.Context) -> None:
     """Find mislabeled rows, estimate how many there are, and train as if the labels were correct.
 
     Start with: rankprune check TABLE --label COLUMN
+
+    It writes a run directory, TABLE.rankprune, which the other commands take as RUN.
     """
     COMMAND.set(context.invoked_subcommand)
     if context.invoked_subcommand is not None:

@@ -34,7 +34,7 @@ _COMMANDS = {
 }
 
 
-@click.group()
+@click.group(short_help="Run the experiments of the paper again.")
 def paper() -> None:
     """Run the experiments of the paper again, beside the published figures.
 

@@ -12,7 +12,7 @@ from rankprune.cli._output import next_command, say
 from rankprune.cli._serving import opened_queue, serve, serving_options
 
 
-@click.command()
+@click.command(short_help="Let people review the suspects on a web page.")
 @click.argument("run", type=RUN)
 @serving_options
 @click.option(
