@@ -9,6 +9,7 @@ from rankprune import NoiseRates, estimate_noise_rates, prune_labels, rank_suspe
 from rankprune.core import _inputs
 from rankprune.core._inputs import (
     blocks,
+    validate_choices,
     validate_inputs,
     validate_labels,
     validate_probabilities,
@@ -314,3 +315,26 @@ def test_blocks_cover_every_row_once(monkeypatch):
     assert list(blocks(9)) == [slice(0, 4), slice(4, 8), slice(8, 9)]
     assert list(blocks(4)) == [slice(0, 4)]
     assert list(blocks(0)) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[1.0]], r"Cs must be one-dimensional, numbers to choose from, got shape \(1, 1\)"),
+        ([], "Cs must hold at least one row"),
+        (["a"], r"Cs must be real numbers, got dtype <U1. Pass a list such as \[0.1, 1, 10\]\."),
+        ([1.0, 0.0], r"Cs must be finite and above 0, got 0\. Remove it from the list\.$"),
+        ([1.0, -2.5, 0.0], r"Cs must be finite and above 0, got -2\.5"),
+        ([np.inf], "Cs must be finite and above 0, got inf"),
+        ([np.nan], "Cs must be finite and above 0, got nan"),
+    ],
+)
+def test_bad_numbers_to_choose_from_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        validate_choices(values, "Cs")
+
+
+def test_numbers_to_choose_from_become_a_list_of_floats():
+    choices = validate_choices(np.array([1, 10], dtype=np.int8), "Cs")
+    assert choices == [1.0, 10.0]
+    assert {type(value) for value in choices} == {float}

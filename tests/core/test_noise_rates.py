@@ -318,6 +318,12 @@ class TestTrueLabels:
         with pytest.raises(ValueError, match="true_labels must have the values and the length of"):
             NoiseRates.from_true_labels(truth, self.labels)
 
+    def test_errors_name_the_argument(self):
+        with pytest.raises(ValueError, match="^true_labels must hold two classes"):
+            NoiseRates.from_true_labels(["a", "a"], ["a", "b"])
+        with pytest.raises(ValueError, match="^true_labels must have the values and the length"):
+            NoiseRates.from_true_labels(["a", "b", "b"], ["a", "b"])
+
 
 @given(st.floats(0, 0.45), st.floats(0, 0.45), st.floats(0.05, 0.95))
 def test_the_wrong_share_is_that_of_both_true_classes(positive, negative, prevalence):

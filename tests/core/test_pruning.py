@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import plain
 from rankprune import NoiseRates, correction_weights, prune_labels, rank_suspects
 from rankprune.core import _inputs
+from rankprune.core._pruning import cutoffs_of_mask, order_pruned
 from rankprune.exceptions import ClassAlmostEmptiedWarning
 
 probability = st.integers(0, 10).map(lambda k: k / 10) | st.floats(0, 1)
@@ -162,7 +163,10 @@ def test_a_class_is_never_emptied_of_fractional_mass():
     s, p = np.array([True, True, False, False]), np.array([0.1, 0.9, 0.8, 0.2])
     with pytest.warns(ClassAlmostEmptiedWarning) as warned:
         pruning = prune_labels(s, p, rates_of(1.0, 1.0), sample_weight=[0.5, 2.5, 0.5, 2.5])
-    assert len(warned) == 2
+    assert [str(one.message).partition(" label;")[0] for one in warned] == [
+        "The rates ask for pruning every row with a positive",
+        "The rates ask for pruning every row with a negative",
+    ]
     assert pruning.mask.tolist() == [True, False, True, False]
     assert pruning.sample_weight.tolist() == [0, 2.5, 0, 2.5]
 
@@ -271,3 +275,28 @@ def test_input_may_be_read_only():
         array.flags.writeable = False
     assert prune_labels(s, p, rates_of(0.5, 0.5)).mask.tolist() == [True, True, False, False]
     assert prune_labels(s, p, rates_of(0.5, 0.5), sample_weight=w).mask.sum() == 2
+
+
+def test_the_cut_offs_of_a_mask_are_those_of_the_pruning():
+    s = np.array([True, True, True, False, False, False])
+    p = np.array([0.2, 0.4, 0.9, 0.7, 0.6, 0.1])
+    mask = np.array([True, True, False, True, True, False])
+    assert cutoffs_of_mask(s, p, mask) == (0.4, 0.6)
+    assert cutoffs_of_mask(s, p, mask & s) == (0.4, None)
+    assert cutoffs_of_mask(s, p, mask & ~s) == (None, 0.6)
+    assert {type(value) for value in cutoffs_of_mask(s, p.astype(np.float32), mask)} == {float}
+    rates = rates_of(2 / 3, 2 / 3)
+    pruning = prune_labels(s, p, rates)
+    found = cutoffs_of_mask(s, p, pruning.mask)
+    assert found == (pruning.positive_cutoff, pruning.negative_cutoff)
+
+
+def test_rows_of_a_mask_are_ordered_by_their_margin_and_equal_margins_by_row():
+    s = np.array([True, True, False, False])
+    p = np.array([0.25, 0.25, 0.75, 0.5], dtype=np.float32)
+    suspects = order_pruned(s, p, np.ones(4, dtype=bool), (0.5, 0.5))
+    assert suspects.rows.tolist() == [0, 1, 2, 3]
+    assert suspects.margins.tolist() == [0.25, 0.25, 0.25, 0.0]
+    assert suspects.margins.dtype == np.float64
+    # Without a cut-off the scores themselves are the margins.
+    assert order_pruned(s, p, ~s, (None, None)).margins.tolist() == [0.75, 0.5]

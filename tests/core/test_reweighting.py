@@ -50,6 +50,13 @@ class TestByHand:
         weights = unlabeled_weights([0.0, 0.5, 0.8, 0.9, 1.0], 0.8)
         assert weights.tolist() == pytest.approx([0.0, 0.25, 1.0, 1.0, 1.0])
 
+    def test_unlabeled_weights_beyond_the_frequency_are_one(self):
+        """No p below c gives more than 1, and from c on the weight is 1."""
+        weights = unlabeled_weights([0.5, np.nextafter(0.5, 0), 0.25, 0.0], 0.5)
+        assert weights.tolist() == [1.0, pytest.approx(1.0), pytest.approx(1 / 3), 0.0]
+        assert weights.max() == 1.0
+        assert weights.dtype == np.float64
+
     def test_where_every_positive_is_labeled_no_unlabeled_row_is_positive(self):
         assert unlabeled_weights([0.0, 0.5, 1.0], 1.0).tolist() == [0, 0, 0]
 

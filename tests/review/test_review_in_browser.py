@@ -191,7 +191,7 @@ def test_rows_that_were_skipped_come_round_again(serve, open_page, run):
     assert heading(page) == first
     press(page, "k")
     assert page.is_visible("#done")
-    assert "rankprune export RUN --reviewed" in page.inner_text("#done")
+    assert page.inner_text("#done").endswith(f"export {run} --reviewed -o corrected.csv")
     assert not page.is_visible("#card")
     press(page, "z")
     assert heading(page) == first
@@ -220,8 +220,8 @@ def test_who_comes_second_is_told(serve, open_page, run):
     press(ann, "f")
     ben.get_by_role("button", name="Keep").click()
     settle(ben)
-    assert "ann was first with row" in ben.inner_text("#status")
-    assert "said flip" in ben.inner_text("#status")
+    assert "ann judged row" in ben.inner_text("#status")
+    assert "answered flip" in ben.inner_text("#status")
     assert len(decisions(run)) == 1
 
 
@@ -237,8 +237,8 @@ def test_a_disagreement_is_settled_by_a_third(serve, open_page, run):
     cec.select_option("#show", "disagreement")
     cec.get_by_role("button", name="Show").click()
     settle(cec)
-    assert "ann says" in cec.inner_text("#said")
-    assert "ben says" in cec.inner_text("#said")
+    assert "ann answered" in cec.inner_text("#said")
+    assert "ben answered" in cec.inner_text("#said")
     assert "agree on" in cec.inner_text("#agreement")
     press(cec, "f")
     assert decisions(run)[-1].settles
@@ -259,7 +259,7 @@ def test_rows_are_chosen_by_label_doubt_and_group(serve, open_page):
     page.fill("#least", "51")
     page.get_by_role("button", name="Show").click()
     settle(page)
-    assert page.inner_text("#done") == "There are no such rows. Choose others."
+    assert page.inner_text("#done") == "No rows match. Choose others."
 
 
 def test_a_locked_log_keeps_the_answer_and_tries_again(serve, open_page, run):
@@ -350,7 +350,7 @@ def test_a_used_link_says_so_and_is_accessible(serve, browser):  # noqa: F811 (t
     other = browser.new_context()
     late = other.new_page()
     late.goto(link)
-    assert "used already" in late.inner_text("body")
+    assert "has been used" in late.inner_text("body")
     assert_accessible(late)
     context.close()
     other.close()

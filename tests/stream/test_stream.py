@@ -9,44 +9,7 @@ from hypothesis import strategies as st
 
 from rankprune import NoiseRates, estimate_noise_rates, prune_labels, stream
 from rankprune.core.counting import _state
-
-
-def noisy_rows(n_rows, seed=0):
-    rng = np.random.default_rng(seed)
-    truth = rng.random(n_rows) < 0.3
-    labels = np.where(truth, rng.random(n_rows) >= 0.3, rng.random(n_rows) < 0.1)
-    return labels, np.where(truth, rng.beta(5, 2, n_rows), rng.beta(2, 5, n_rows))
-
-
-def in_batches(labels, scores, size):
-    cuts = range(size, len(labels), size)
-    return list(zip(np.split(labels, cuts), np.split(scores, cuts), strict=True))
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return noisy_rows(5000)
-
-
-@pytest.fixture(scope="module")
-def expected(rows):
-    rates = estimate_noise_rates(*rows, method="confident-counts")
-    return rates, prune_labels(*rows, rates)
-
-
-def assert_same(pruning, expected):
-    rates, whole = expected
-    assert pruning.noise_rates == rates
-    assert (pruning.positive_cutoff, pruning.negative_cutoff) == (
-        whole.positive_cutoff,
-        whole.negative_cutoff,
-    )
-    assert (pruning.n_positive_pruned, pruning.n_negative_pruned) == (
-        whole.n_positive_pruned,
-        whole.n_negative_pruned,
-    )
-    np.testing.assert_array_equal(np.concatenate(list(pruning.masks())), whole.mask)
-    np.testing.assert_array_equal(pruning.mask(), whole.mask)
+from streamed_rows import assert_same, in_batches, noisy_rows
 
 
 class TestSources:
@@ -91,96 +54,12 @@ class TestSources:
         with pytest.raises(ValueError, match="at least one row"):
             stream.estimate_noise_rates(iter([]))
 
-    def test_parquet(self, rows, expected, tmp_path):
-        pytest.importorskip("duckdb")
-        import polars as pl
-
-        path = tmp_path / "it's.parquet"
-        pl.DataFrame({'the "s"': rows[0], "g": rows[1]}).write_parquet(path, row_group_size=600)
-        source = stream.read_scores(path, 'the "s"', "g", batch_rows=1000)
-        assert_same(stream.prune_labels(source, n_jobs=2), expected)
-        with pytest.raises(ValueError, match=r"columns 's' and 'g'.*Check the file"):
-            stream.estimate_noise_rates(stream.read_scores(path, "s", "g"))
-        with pytest.raises(FileNotFoundError, match="does not exist"):
-            stream.read_scores(tmp_path / "none.parquet", "s", "g")
-
-    def test_missing_scores_are_named(self, tmp_path):
-        pytest.importorskip("duckdb")
-        import polars as pl
-
-        pl.DataFrame({"s": [0, 1], "g": [0.5, None]}).write_parquet(tmp_path / "t.parquet")
-        with pytest.raises(ValueError, match="probabilities must not be missing; row 1"):
-            stream.estimate_noise_rates(stream.read_scores(tmp_path / "t.parquet", "s", "g"))
-        pl.DataFrame({"s": [0, None, 1], "g": [0.5, 0.6, 0.7]}).write_parquet(
-            tmp_path / "t.parquet"
-        )
-        source = stream.read_scores(tmp_path / "t.parquet", "s", "g")
-        for asked in ({}, {"pos_label": 1}):
-            for batches in (source, iter(source)):
-                with pytest.raises(ValueError, match="labels must not be missing; row 1"):
-                    stream.estimate_noise_rates(batches, **asked)
-
     def test_missing_texts_are_no_other_label(self):
         import pandas as pd
 
         for missing in (np.array(["a", None], object), pd.array(["a", None], dtype="string")):
             with pytest.raises(ValueError, match="labels must not be missing; row 1"):
                 stream.estimate_noise_rates([(missing, [0.9, 0.1])], pos_label="a")
-
-    def test_names_with_signs_that_stand_for_others(self, tmp_path):
-        pytest.importorskip("duckdb")
-        import polars as pl
-
-        for name, n_rows in (("s[1].parquet", 3000), ("s1.parquet", 1000), ("s.pq", 2000)):
-            labels, scores = noisy_rows(n_rows)
-            pl.DataFrame({"s": labels, "g": scores}).write_parquet(tmp_path / name)
-            found = stream.estimate_noise_rates(stream.read_scores(tmp_path / name, "s", "g"))
-            assert found.n_positive + found.n_negative == n_rows
-
-    @pytest.mark.parametrize("batch_rows", [0, -1, 1.5, "a"])
-    def test_rows_of_a_batch(self, tmp_path, batch_rows):
-        (tmp_path / "t.parquet").touch()
-        with pytest.raises(ValueError, match="batch_rows must be a whole number"):
-            stream.read_scores(tmp_path / "t.parquet", "s", "g", batch_rows=batch_rows)
-
-    def test_what_is_no_arrow_file_or_lacks_values(self, tmp_path):
-        pa = pytest.importorskip("pyarrow")
-        path = tmp_path / "scores.arrow"
-        path.write_bytes(b"nothing")
-        with pytest.raises(ValueError, match="must be an Arrow file with columns 's' and 'g'"):
-            list(stream.read_scores(path, "s", "g"))
-        table = pa.table({"s": [0, 1], "g": [0.5, None]})
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-        with pytest.raises(ValueError, match="g must not be missing; 1 of 2"):
-            list(stream.read_scores(path, "s", "g"))
-        with pytest.raises(ValueError, match="columns 's' and 'p'"):
-            list(stream.read_scores(path, "s", "p"))
-
-    def test_arrow(self, rows, expected, tmp_path):
-        pa = pytest.importorskip("pyarrow")
-
-        path = tmp_path / "scores.arrow"
-        table = pa.table({"s": rows[0].astype(np.int32), "g": rows[1]})
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table, max_chunksize=800)
-        assert_same(stream.prune_labels(stream.read_scores(path, "s", "g")), expected)
-
-    def test_arrow_says_what_it_needs(self, tmp_path, monkeypatch):
-        import sys
-
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        (tmp_path / "scores.arrow").touch()
-        with pytest.raises(ImportError, match="Install pyarrow"):
-            list(stream.read_scores(tmp_path / "scores.arrow", "s", "g"))
-
-    def test_parquet_says_what_it_needs(self, tmp_path, monkeypatch):
-        import sys
-
-        monkeypatch.setitem(sys.modules, "duckdb", None)
-        (tmp_path / "scores.parquet").touch()
-        with pytest.raises(ImportError, match=r"Install rankprune\[cli\]"):
-            list(stream.read_scores(tmp_path / "scores.parquet", "s", "g"))
 
     def test_other_labels_have_a_positive_one(self, rows, expected):
         names = np.where(rows[0], "spam", "ham")

@@ -32,7 +32,7 @@ def review(run: Path, **asked: Any) -> None:
     """
     from rankprune.run._words import review_summary
 
-    then = next_command("export", run, "--reviewed", "-o", "TABLE")
+    then = next_command("export", run, "--reviewed", "-o", "corrected.csv")
     with opened_queue(run, "review", asked, top=asked["top"]) as queue:
         if not queue.order:
             say("There are no suspects, but you can still find rows by their name or number.")

@@ -87,4 +87,4 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
         say_settled(settled, asked["quiet"])
     say(in_flags(training_sentence(found, n_pruned)), asked["quiet"])
     click.echo(output)
-    say(f"Next: {next_command('predict', output, 'TABLE')}", asked["quiet"])
+    say(f"To score new rows: {next_command('predict', output, 'TABLE')}", asked["quiet"])

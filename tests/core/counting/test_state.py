@@ -309,6 +309,15 @@ class TestErrors:
         first = ConfidentState().update(labels, scores)
         assert first.forget().merge(ConfidentState()).after_pass().n_rows == 5000
 
+    def test_what_the_first_pass_counted_is_not_sent_again(self):
+        labels, scores = noisy_rows(5000)
+        first = ConfidentState().update(labels, scores)
+        before = first._histogram.counts.copy()
+        assert (first.forget()._histogram.counts == before).all()
+        second = first.after_pass().empty().update(labels, scores)
+        assert second._histogram.counts.shape[1] > 100
+        assert second.forget()._histogram.counts.shape == (2, 2)
+
     def test_states_of_two_passes_do_not_merge(self):
         labels, scores = noisy_rows(100)
         state = ConfidentState().update(labels, scores)
