@@ -1,8 +1,8 @@
 """Coverage and width of the intervals of a blind audit, by simulation; takes some minutes.
 
-For each share of wrong labels, a table is made in which suspects are wrong more often than other
-rows, 10,000 audits are drawn from it, and every interval is compared with the truth. Beside each
-width is that of a simple random sample of the same size, with exact limits.
+For each share of wrong labels, a table is generated in which suspects are wrong more often than
+other rows, 10,000 audits are drawn from it, and every interval is compared with the truth. The last
+column shows the width of exact intervals from a simple random sample of the same size.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def simple(population: Population, n_draws: int) -> dict[str, float]:
                 for limit in (melded_lower_limit, melded_upper_limit)
             )
             widths.setdefault(name, []).append((high - low) / part.size)
-        # The size of a true class is not known, so its rows count as drawn from an infinite one.
+        # The size of a true class is not known, so it counts as infinite.
         for name, kind in (("positive_noise_rate", truly), ("negative_noise_rate", ~truly)):
             inside = rows[kind[rows]]
             n, x = len(inside), int(population.wrong[inside].sum())

@@ -49,7 +49,7 @@ def simulate(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Return the mask by the public functions, including their checks of the input."""
+    """Return the mask from the public functions, including their checks of the input."""
     rates = estimate_noise_rates(labels, probabilities, method="confident-counts")
     return prune_labels(labels, probabilities, rates).mask
 
@@ -57,7 +57,7 @@ def ours(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
 def plain(
     labels: np.ndarray, probabilities: np.ndarray, mean: Callable[[np.ndarray], float] = np.mean
 ) -> np.ndarray:
-    """Return the mask by Algorithm 1, written in NumPy from the paper, without any checks."""
+    """Return the mask from Algorithm 1 of the paper, written in NumPy without any checks."""
     s = labels == 1
     positives, negatives = probabilities[s], probabilities[~s]
     lower, upper = mean(positives), mean(negatives)
@@ -89,7 +89,7 @@ def exact_mean(values: np.ndarray) -> float:
 
 
 def cleanlab(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Return the mask by cleanlab, which takes one column of probabilities per class."""
+    """Return the mask from cleanlab, which takes one column of probabilities per class."""
     return find_label_issues(labels, np.column_stack([1 - probabilities, probabilities]), n_jobs=1)
 
 
@@ -106,7 +106,7 @@ def seconds(
 
 
 def bytes_a_row(call: Callable[[], object], n_rows: int) -> float:
-    """Return the peak of the allocated memory per row, as NumPy reports it."""
+    """Return the peak of the allocated memory in bytes per row, as NumPy reports it."""
     tracemalloc.start()
     call()
     peak = tracemalloc.get_traced_memory()[1]
@@ -168,8 +168,8 @@ def compare_estimators(sizes: list[int]) -> None:
 def compare_distributions(n_rows: int) -> None:
     """Compare on scores that are hard to rank, and check the masks against plain NumPy.
 
-    For this check the plain version uses exact means: where all scores are within 1e-9, rounding
-    in np.mean moves rows across a threshold.
+    For this check the plain version uses exact means: if all scores are within 1e-9, rounding in
+    np.mean moves rows across a threshold.
     """
     print(f"\n## Other distributions, {n_rows:,} rows\n")
     print("| scores | np.partition, ms | rankprune | plain NumPy | bytes a row | masks |")
@@ -214,7 +214,7 @@ class Timed(LogisticRegression):
 
 
 class TimedFolds(StratifiedKFold):
-    """Folds that record the CPU time of drawing them."""
+    """Stratified folds that record the CPU time spent on drawing them."""
 
     spent = 0.0
 
@@ -254,7 +254,7 @@ def classifier_overhead(n_rows: int = 60_000, n_features: int = 100) -> None:
     """Measure what the classifier adds to its K + 1 fits, every part in the same runs.
 
     Measured separately, copies and folds would find their memory and code in the processor's
-    cache, which they do not between two fits.
+    cache; between two fits, they do not.
     """
     X, truth = make_classification(n_rows, n_features, n_informative=10, random_state=0)
     y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)

@@ -30,7 +30,7 @@ def draw(
 
 
 def exact_metrics(separability: float, threshold: float) -> dict[str, float]:
-    """Return what clean labels would show with infinitely many rows."""
+    """Return the metrics on infinitely many rows with clean labels."""
     recall = norm.sf((threshold - separability) / np.sqrt(POSITIVE_VARIANCE))
     false_positive_rate = norm.sf(threshold)
     true_positives = PREVALENCE * recall

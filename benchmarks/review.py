@@ -1,7 +1,7 @@
 """Stress test of the review page: servers killed during writes, and several reviewers at once.
 
-Every server runs in its own process and is reached over HTTP, as by a browser. A decision counts as
-acknowledged when its response has arrived; afterwards it must be in the log exactly once.
+Every server runs in its own process and is reached over HTTP, as from a browser. A decision counts
+as acknowledged when its response has arrived; afterwards it must be in the log exactly once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How the site is built: pages in Markdown, the API from docstrings, the gallery from code.
+"""Configuration of the site: pages in Markdown, the API from docstrings, the gallery from code.
 
     make docs    # builds docs/_build/html without a warning, and checks every link in it
 
-Nothing is loaded from elsewhere, neither while building nor while reading.
+Neither the build nor the pages load anything from other sites.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ default_role = "py:obj"
 toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # docstrings say it in words
+autodoc_typehints = "none"  # docstrings describe the types
 autodoc_mock_imports = ["pyspark"]
 numpydoc_show_class_members = False
-# Scikit-learn's own, which its pages explain.
+# Members of scikit-learn's classes, which its own pages describe.
 autodoc_default_options = {
     "inherited-members": "BaseEstimator, ClassifierMixin, MetaEstimatorMixin, tuple, Exception",
     "exclude-members": "set_fit_request, set_score_request, get_metadata_routing, score",

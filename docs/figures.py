@@ -1,4 +1,4 @@
-"""Draw the figures of the guide, from data generated here.
+"""Draw the figures of the guide from data that it generates.
 
 python docs/figures.py [FOLDER]    writes problem.png, four_panels.png and architecture.png
 """

@@ -3,8 +3,8 @@ How many rows must people judge to know how good the estimates are?
 ===================================================================
 
 A model's estimate of the noise shares the model's blind spots. A random sample that people judge
-without seeing label or score does not. Here the true labels play the people, so we can see how
-often the intervals hold.
+without seeing the label or the score does not. Here the true labels replace the people, so we can
+see how often the intervals contain the truth.
 """
 
 # %%

@@ -2,13 +2,13 @@
 Would another method do better on my data?
 ==========================================
 
-`compare` fits several methods on the same rows, folds and out-of-fold probabilities. With right
-labels for some rows it measures; without them it reports what noisy labels can tell.
+`compare` fits several methods on the same rows, folds and out-of-fold probabilities. If some rows
+have correct labels, it measures the methods on them; otherwise it estimates from noisy labels.
 """
 
 # %%
-# The digits, odd or even. A third of the odd ones are not labeled so, and one in ten of the even
-# ones is labeled odd.
+# The digits, odd or even. A third of the odd digits are labeled even, and one in ten of the even
+# digits is labeled odd.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits

@@ -23,7 +23,8 @@ wrong = labels != truth
 print(f"{wrong.sum()} of {len(labels)} labels are wrong")
 
 # %%
-# One fit answers how many and which. "odd" is the positive class, the last in sorted order.
+# One fit tells how many labels are wrong, and which. "odd" is the positive class, the last in
+# sorted order.
 
 model = RankPruningClassifier(RandomForestClassifier(random_state=0), random_state=0)
 model.fit(X, labels)

@@ -35,7 +35,8 @@ truth = np.where(data.target == 0, "malignant", "benign")
 print(X.head(3).to_string())
 
 # %%
-# A fifth of the malignant ones are recorded as benign, and one in twenty the other way.
+# A fifth of the malignant cases are recorded as benign, and one in twenty benign cases as
+# malignant.
 
 X_train, X_test, truth_train, truth_test = train_test_split(
     X, truth, stratify=truth, random_state=0

@@ -7,7 +7,7 @@ with the truth. Three estimators see the same out-of-fold probabilities.
 """
 
 # %%
-# More and more of the 8s lose their label, up to 70 %; one in twenty of the others is called an 8.
+# More and more of the 8s lose their label, up to 70 %; one in twenty of the others is labeled 8.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,7 +39,7 @@ for rate in noise:
     intervals.append(noise_rate_intervals(labels, scores, n_resamples=100, random_state=0))
 
 # %%
-# Left, the share of 8s that are not labeled so; right, the share of labels "8" that are wrong. The
+# Left, the share of 8s that are not labeled 8; right, the share of labels "8" that are wrong. The
 # dashed line is the truth, the band the 95 % interval of the default estimator, ``"curve"``.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
@@ -58,9 +58,9 @@ for ax, rate, title in (
 axes[0].legend()
 
 # %%
-# By the paper's Lemma 3 its estimator, ``"confident-counts"``, is too high as the number of rows
-# grows: overlap counts as noise, most visibly without any noise. The other two look for the
-# threshold, or for the curve, that overlap distorts least.
+# According to the paper's Lemma 3, its estimator ``"confident-counts"`` is too high as the number
+# of rows grows: overlap counts as noise, most visibly if there is no noise. The other two look for
+# the threshold, or for the curve, that overlap distorts least.
 
 for method in methods:
     error = np.mean(
@@ -81,5 +81,5 @@ print(f"{sum(held)} of {len(held)} intervals hold the truth")
 
 # %%
 # There are only 174 images of an 8. With so few rows the curve is too low, and ``"tight"`` is the
-# closest here. Intervals cover the chance in the rows, not this bias. One data set decides nothing:
-# :doc:`/noise_rates` has 21 on which no rule was chosen.
+# closest here. Intervals cover the random choice of rows, not this bias. One data set proves
+# nothing: :doc:`/noise_rates` has 21 others, on which no rule was chosen.

@@ -30,7 +30,7 @@ def batches(n_batches=10, n_rows=1_000_000):
 
 # %%
 # Rates and cut-offs take two or three passes, each of which generates the rows again. By default
-# streams use the paper's counts, which are exact in any batches.
+# streams use the paper's counts, which are exact for batches of any size.
 
 start = time.perf_counter()
 pruning = stream.prune_labels(batches)

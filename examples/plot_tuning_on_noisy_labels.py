@@ -9,8 +9,8 @@ noise.
 
 # %%
 # The digits, odd or even, seen through four principal components only, so that the classes
-# overlap: if they are separate, any threshold will do. Half of the odd ones are not labeled so. We
-# choose the threshold above which a row is called odd, by F1.
+# overlap: if they were separate, any threshold would do. Half of the odd digits are labeled even.
+# We use F1 to choose the threshold above which a row is called odd.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,14 +53,14 @@ def search(scoring):
 noisy, corrected = search("f1"), search(clean_scorer("f1", rates))
 
 # %%
-# For comparison, the F1 that the same models really have, which nobody knows in practice.
+# For comparison, the true F1 of the same models, which is unknown in practice.
 
 scores = out_of_fold_probabilities(base, X, labels, cv=folds)
 actual = np.array([f1_score(truth, scores >= threshold) for threshold in thresholds])
 
 # %%
-# Against the given labels every hit among the unlabeled odd ones counts as a false alarm: the
-# level is wrong, and the choice too cautious.
+# Against the given labels, every odd digit that the model finds among those labeled even counts as
+# a false positive: the level is wrong, and the choice too cautious.
 
 figure, ax = plt.subplots(layout="constrained")
 for name, curve, style in (

@@ -1,4 +1,4 @@
-"""Benchmarks run by hand only; what they import must exist all the same."""
+"""Benchmarks are only run by hand, but the names that they import must exist."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""What the documentation names exists."""
+"""Everything that the documentation names exists."""
 
 import ast
 import importlib
@@ -45,7 +45,7 @@ def test_the_paper_map_names_fields_that_exist(field):
     )
 
 
-# What is promised: modules whose __all__ the API pages list.
+# The public modules; the API pages list the names in their __all__.
 PUBLIC = (
     "rankprune",
     "rankprune.audit",
@@ -83,14 +83,14 @@ def test_every_public_name_is_in_the_api_reference(module):
         assert set(ast.literal_eval(source.split("__all__ = ")[1])) <= set(listed[module])
         return
 
-    def stands_elsewhere(name):
-        """Return whether the same thing is listed under another module."""
+    def is_listed_elsewhere(name):
+        """Return whether the same object is listed under another module."""
         found = getattr(importlib.import_module(module), name)
         others = [importlib.import_module(other) for other in PUBLIC if name in listed[other]]
         return any(getattr(other, name) is found for other in others)
 
     names = [name for name in promised(module) if name not in listed[module]]
-    assert [name for name in names if not stands_elsewhere(name)] == []
+    assert [name for name in names if not is_listed_elsewhere(name)] == []
 
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -142,12 +142,12 @@ def unreleased(folder):
     return runpy.run_path(str(path))["unreleased"](folder)
 
 
-def test_the_changelog_page_shows_nothing_where_no_change_waits_for_a_release(tmp_path):
+def test_the_changelog_page_shows_nothing_without_unreleased_changes(tmp_path):
     (tmp_path / "README.md").write_text("One file for each change.\n")
     assert unreleased(tmp_path) == ""
 
 
-def test_the_changelog_page_groups_the_changes_that_wait_for_a_release(tmp_path):
+def test_the_changelog_page_groups_unreleased_changes_by_kind(tmp_path):
     (tmp_path / "b.feature.md").write_text("A second\nfeature.\n")
     (tmp_path / "a.feature.md").write_text("A feature.\n")
     (tmp_path / "a.fix.md").write_text("A fix.\n")
@@ -180,7 +180,7 @@ def test_every_measured_row_was_printed_by_the_command(name):
     printed = set((ROOT / "results" / f"{results}.md").read_text(encoding="utf-8").splitlines())
     told = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8").splitlines()
     rows = [line for line in told if line.startswith("|") and not line.startswith("|---")]
-    # Advice, and what a class needs, are words; everything else was measured.
+    # Tables of advice and of what a class needs are text; all others were measured.
     words = _table(told, "| situation") + _table(told, "| class")
     measured = [row for row in rows if row not in words]
     assert len(measured) > 20
@@ -188,7 +188,7 @@ def test_every_measured_row_was_printed_by_the_command(name):
 
 
 def _table(lines, header):
-    """Return the rows of the table that begins so, none where there is none."""
+    """Return the lines of all tables whose first line starts with the header."""
     starts = [number for number, line in enumerate(lines) if line.startswith(header)]
     return [
         line
@@ -214,7 +214,7 @@ def test_the_guide_to_many_rows_runs_as_printed(tmp_path, monkeypatch):
     snippets = re.findall(r"```python\n(.*?)```", guide, re.S)
     names = {"parts": [(labels[:900], scores[:900]), (labels[900:], scores[900:])]}
     for snippet in snippets:
-        if "pyspark" not in snippet:  # Spark has tests of its own
+        if "pyspark" not in snippet:  # Spark has its own tests
             exec(snippet, names)
     assert np.load("mask.npy").sum() > 50
     assert names["rates"] == rankprune.estimate_noise_rates(

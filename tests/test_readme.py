@@ -1,4 +1,4 @@
-"""The README's example runs as it stands, and does what the README says."""
+"""The README's example runs as printed, and does what the README says."""
 
 import re
 from pathlib import Path

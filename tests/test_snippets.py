@@ -1,6 +1,6 @@
-"""The snippets of the guide run as printed, and print what stands below them.
+"""The snippets of the guide run as printed, and give the output shown below them.
 
-They need the packages that other pages compare with, so they run where the site is built.
+They need the packages that other pages compare with, so they run with the build of the site.
 """
 
 import re
@@ -18,7 +18,7 @@ PAGES = sorted(
     for path in DOCS.rglob("*.md")
     if "```python" in path.read_text(encoding="utf-8") and "_build" not in path.parts
 )
-# Files and Spark: their snippets have a test of their own.
+# Snippets that need files or Spark have their own test.
 ELSEWHERE = {"scale.md"}
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -26,7 +26,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 @pytest.fixture
 def names():
-    """What the snippets of some pages take for given."""
+    """Names that the snippets of some pages assume to exist."""
     from sklearn.datasets import make_classification
     from sklearn.linear_model import LogisticRegression
 
@@ -59,7 +59,7 @@ def test_the_snippets_of_a_page_print_what_it_says(page, names, capsys):
         if kind == "text":
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("default")  # those of other packages are theirs
+            warnings.simplefilter("default")  # other packages may warn
             exec(compile(text, f"{page}, snippet {number}", "exec"), names)
         printed = capsys.readouterr().out
         if number + 1 < len(blocks) and blocks[number + 1][0] == "text":
@@ -67,7 +67,7 @@ def test_the_snippets_of_a_page_print_what_it_says(page, names, capsys):
 
 
 def assert_alike(printed, expected):
-    """Hold two texts to the same words, and to numbers that a new version may move a little."""
+    """Assert that two texts have the same words and nearly the same numbers."""
     assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", expected).split(), printed
     found, told = ([float(one) for one in NUMBER.findall(text)] for text in (printed, expected))
     scale = np.where(np.abs(told) > 1, np.abs(told), 1)

@@ -1,4 +1,4 @@
-"""The package imports and fits where nothing but its base dependencies is installed."""
+"""Check that the package imports and fits with only its base dependencies installed."""
 
 import importlib.util
 

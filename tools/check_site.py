@@ -1,4 +1,4 @@
-"""Check a built site: every link and picture in it exists, and nothing is loaded from elsewhere.
+"""Check a built site: all its links and images work, and it loads nothing from other sites.
 
 python tools/check_site.py docs/_build/html
 """
@@ -12,12 +12,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# What a browser loads by itself; links that people follow may lead anywhere.
+# Resources that a browser loads by itself; links that people follow may lead anywhere.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
 
 class Page(HTMLParser):
-    """The names, the links and what is loaded of one page."""
+    """The anchors, links and loaded resources of one page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """Keep what points somewhere, and what can be pointed at."""
+        """Collect anchors, links and loaded resources."""
         found = {name: value or "" for name, value in attributes}
         self.names.update(found[name] for name in ("id", "name") if name in found)
         if tag == "a" and "href" in found:
@@ -37,12 +37,12 @@ class Page(HTMLParser):
 
 
 def pages_of(site: Path) -> list[Path]:
-    """Return the pages, without the templates that the theme leaves among its files."""
+    """Return the pages, without the templates among the static files of the theme."""
     return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
 
 
 def problems(site: Path) -> Iterator[str]:
-    """Yield one line for each thing that is wrong."""
+    """Yield one line for each problem of the pages."""
     pages = {path.resolve(): Page(path) for path in pages_of(site)}
     if not pages:
         yield f"{site}: no pages"
@@ -65,11 +65,11 @@ def problems(site: Path) -> Iterator[str]:
                 and place in pages
                 and unquote(parts.fragment) not in pages[place].names
             ):
-                yield f"{name}: {target} has no such place"
+                yield f"{name}: {target} has no such anchor"
 
 
 def styles_from_elsewhere(site: Path) -> Iterator[str]:
-    """Yield what style sheets load from other places."""
+    """Yield one line for each resource that a style sheet loads from another site."""
     for path in sorted(site.rglob("*.css")):
         text = path.read_text(encoding="utf-8")
         for target in re.findall(r"(?:url\(|@import)\s*['\"]?((?:https?:)?//[^'\")\s]+)", text):
@@ -77,12 +77,12 @@ def styles_from_elsewhere(site: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print what is wrong, and exit with 1 if anything is."""
+    """Print all problems, and exit with 1 if there are any."""
     site = Path(sys.argv[1])
     found = [*problems(site), *styles_from_elsewhere(site)]
     for line in found:
         print(line)
-    print(f"{len(pages_of(site))} pages, {len(found)} links or resources wrong")
+    print(f"{len(pages_of(site))} pages, {len(found)} wrong links or resources")
     sys.exit(bool(found))
 
 

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 
 def main() -> None:
-    """Name the missing files, and exit with 1 if there are any."""
+    """Print the missing files, and exit with 1 if there are any."""
     with zipfile.ZipFile(sys.argv[1]) as wheel:
         packed = set(wheel.namelist())
     files = (path for path in SOURCE.rglob("*") if path.is_file())

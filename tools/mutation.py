@@ -1,6 +1,6 @@
 """Run mutmut over the core and print the share of mutants that the tests kill.
 
-Survivors are listed one a line; ``mutmut show NAME`` prints what each changed.
+Survivors are listed one per line; ``mutmut show NAME`` prints the change of each.
 """
 
 import collections
@@ -10,7 +10,7 @@ import sys
 
 
 def main() -> None:
-    """Mutate, test, count."""
+    """Print the outcomes of all mutants, and exit with 1 if fewer than 95 % are killed."""
     workers = str(os.cpu_count() or 1)
     subprocess.run(["mutmut", "run", "--max-children", workers], check=True)
     listed = subprocess.run(
@@ -24,7 +24,7 @@ def main() -> None:
     total = sum(map(len, outcomes.values()))
     for outcome, names in sorted(outcomes.items()):
         print(f"{outcome}: {len(names)}")
-    # A mutant that makes the tests hang is noticed as surely as one that makes them fail.
+    # A mutant that makes the tests hang or crash is detected like one that makes them fail.
     killed = sum(len(outcomes[outcome]) for outcome in ("killed", "timeout", "segfault"))
     print(*outcomes["survived"], sep="\n")
     print(f"killed {killed} of {total}: {killed / total:.1%}")

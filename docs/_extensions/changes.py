@@ -1,4 +1,4 @@
-"""The changes that are not released yet, collected from their fragments for the changelog page."""
+"""Unreleased changes, collected from their fragments for the changelog page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KINDS = {"feature": "New", "change": "Changed", "fix": "Fixed", "doc": "Document
 
 
 def unreleased(folder: Path) -> str:
-    """Return one list of each kind, or nothing where there are no fragments."""
+    """Return one list for each kind of change, or an empty string if there are no fragments."""
     parts = []
     for kind, title in KINDS.items():
         fragments = sorted(folder.glob(f"*.{kind}.md"))
@@ -27,6 +27,6 @@ def collect(app: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Collect the fragments before pages are read."""
+    """Collect the fragments before Sphinx reads the pages."""
     app.connect("builder-inited", collect)
     return {"parallel_read_safe": True}

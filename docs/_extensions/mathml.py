@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers show by themselves: no script, nothing to load."""
+"""Render formulas as MathML, which browsers display without any script."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def inline(translator: Any, node: nodes.Element) -> None:
 
 
 def block(translator: Any, node: nodes.Element) -> None:
-    """Write a formula on a line of its own, which scrolls where it is too wide."""
+    """Write a formula on its own line, which scrolls if it is too wide."""
     formula = convert(node.astext(), display="block")
     translator.body.append(f'<div class="formula" tabindex="0">{formula}</div>')
     raise nodes.SkipNode
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Make it the renderer of all formulas."""
+    """Register MathML as the renderer of all formulas."""
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""Links to files outside of docs/ become downloads, so that they work here as on a code host."""
+"""Turn links to files outside docs/ into downloads, so that they also work on the site."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def offer(_app: Any, _name: str, text: list[str]) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Look at every page."""
+    """Rewrite the links of every page."""
     app.connect("source-read", offer)
     return {"parallel_read_safe": True}

@@ -111,7 +111,7 @@ class TestSituations:
 
 def test_the_published_figures_are_complete():
     figures = published()
-    # Of 2,670 in all, 24 means over CIFAR-10 stand in two tables, with the same value.
+    # Of 2,670 in all, 24 means over CIFAR-10 appear in two tables, with the same value.
     assert len(figures) == 2646
     assert figures["mnist", "logreg", "f1", "avg", 0.5, 0.5, "liu16"] == 0.163
     assert {key[-1] for key in figures} == {
@@ -130,7 +130,7 @@ def test_contenders_get_the_rates_that_the_paper_gave_them():
 
 
 def test_the_authors_weight_negative_labels_by_the_wrong_probability(monkeypatch):
-    """rho1 = .5, rho0 = 0: s=0 at g = .1 has (.1 - .5) / .1 in place of (.9 - .5) / .9."""
+    """rho1 = .5, rho0 = 0: s=0 at g = .1 has (.1 - .5) / .1 instead of (.9 - .5) / .9."""
     seen = {}
     monkeypatch.setattr(
         _contenders.AuthorsReweightingClassifier,

@@ -57,7 +57,7 @@ Rows = tuple[Features, NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set with two classes; `tune` marks those on which rules may be chosen."""
+    """A data set with two classes; rules may be chosen on it only if `tune` is True."""
 
     name: str
     family: str
@@ -159,7 +159,7 @@ PROBLEMS = (
 
 @dataclass(frozen=True)
 class Split:
-    """Scaled rows to learn from, at most `MAX_TRAIN`, and test rows with true labels."""
+    """Scaled training rows, at most `MAX_TRAIN`, and test rows, all with true labels."""
 
     X: Features
     true_labels: NDArray[np.bool_]
@@ -204,7 +204,7 @@ class Scored:
 
 
 def flipped(split: Split, level: tuple[float, float]) -> NDArray[np.bool_]:
-    """Return the split's labels at a noise level (rho1, pi1)."""
+    """Return the split's labels, flipped at a noise level (rho1, pi1)."""
     rho1, pi1 = level
     seed = np.random.RandomState([round(100 * rho1), round(100 * pi1)])
     flips: NDArray[np.bool_] = flip_labels(

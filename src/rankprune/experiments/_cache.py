@@ -26,7 +26,7 @@ def data_directory() -> Path:
 
 
 def file_name(text: str) -> str:
-    """Return a text with all but letters and digits replaced, for use in a file name."""
+    """Return a text for use in a file name: all but letters and digits become hyphens."""
     return "".join(c if c.isalnum() else "-" for c in text)
 
 
@@ -44,7 +44,7 @@ def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
 
 @contextmanager
 def empty_cache() -> Iterator[None]:
-    """Context with an empty cache: nothing cached before is used, and nothing is kept after."""
+    """Use an empty, temporary cache inside the context, and delete it afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         token = _FOLDER.set(Path(folder))
         try:

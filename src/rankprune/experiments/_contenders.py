@@ -1,4 +1,4 @@
-"""The methods that are measured, by name: Rank Pruning and those it is compared with."""
+"""The measured methods, by name: Rank Pruning and the methods that it is compared with."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Contender:
     make : callable
         Returns the classifier; takes the true noise rates as keywords if `knows_rates`.
     paper : str or None
-        Its name in the paper's tables.
+        Name of the method in the paper's tables, or None if they do not show it.
     knows_rates : bool
         Whether it is given the true noise rates, as all methods but one were in the paper.
     is_slow : bool
-        Whether it is fitted to fewer rows.
+        Whether it is fitted to fewer rows on MNIST.
     borrows : bool
         Whether it uses the shared out-of-fold probabilities.
     on_mnist : bool
@@ -58,7 +58,7 @@ class Contender:
 
 
 def base() -> LogisticRegression:
-    """Return the classifier for every method that does not bring its own."""
+    """Return the base classifier of every method that does not have its own."""
     return LogisticRegression(max_iter=1000)
 
 
@@ -74,7 +74,7 @@ def _alone(method: type[Any], **parameters: Any) -> Callable[[], Any]:
 
 
 def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
-    """Return the true rates as keywords, for a contender that is given them."""
+    """Return the true rates as keywords, or no keywords if the contender is not given them."""
     if not contender.knows_rates:
         return {}
     taken = contender.make().get_params(deep=False)
@@ -83,7 +83,7 @@ def known_rates(contender: Contender, rates: NoiseRates) -> dict[str, float]:
 
 
 class AuthorsReweightingClassifier(ImportanceReweightingClassifier):
-    """Importance reweighting by `authors_weights`, the source of the paper's figures."""
+    """Importance reweighting with `authors_weights`, the formula behind the paper's figures."""
 
     def _weighted_rows(self, rows: FitRows, rates: NoiseRates) -> WeightedRows:
         inputs = rows.status.inputs(self.probabilities_)

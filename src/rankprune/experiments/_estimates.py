@@ -40,6 +40,7 @@ class Findings(NamedTuple):
     truth : ndarray of shape (4,)
         The true rates after flipping: rho1, rho0, pi1, pi0.
     rates : ndarray of shape (models, scorers, estimators, 4)
+        The estimated rates, in the same order.
     verdicts : ndarray of shape (models,)
         Index into `VERDICTS`.
     aucs : ndarray of shape (models, scorers)

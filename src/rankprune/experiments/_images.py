@@ -79,7 +79,7 @@ def _scaled(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def _read(path: Path) -> bytes:
-    """Return the bytes of a file after comparing its checksum."""
+    """Return the bytes of a file after verifying its checksum."""
     content = path.read_bytes()
     expected = CHECKSUMS.get(path.name)
     if expected is not None and hashlib.sha256(content).hexdigest() != expected:

@@ -1,7 +1,8 @@
-"""Many logistic regressions on the same rows at once, for experiments that repeat one data set.
+"""Many logistic regressions fitted at once, for experiments that reuse the same rows.
 
-Noise experiments fit the same rows hundreds of times with different labels. Together these fits are
-matrix products, and in coordinates in which the loss is nearly spherical, few of them are needed.
+Noise experiments fit the same rows hundreds of times with different labels. Fitted together, the
+models need only matrix products, and in coordinates in which the loss is nearly spherical, only a
+few of them.
 """
 
 from __future__ import annotations
@@ -49,11 +50,13 @@ class RoundRows:
     Attributes
     ----------
     rows : float32 array of shape (n_rows, n_features + 1)
-        Centred, rotated and scaled; the last column stands for the intercept.
+        The centred, rotated and scaled rows; the last column is constant, for the intercept.
     centre : array of shape (n_features,)
+        Mean of the original rows.
     back : array of shape (n_features, n_features)
-        Turns new coefficients into those of the original rows.
+        Matrix that converts coefficients to those of the original rows.
     scales : array of shape (n_features + 1,)
+        Divisors of the columns.
     """
 
     rows: Matrix
@@ -79,7 +82,7 @@ class RoundRows:
         return replace(self, rows=self.rows[chosen])
 
     def models(self, coefficients: Matrix) -> LogisticModels:
-        """Return models of the original rows."""
+        """Return models that take the original rows."""
         slopes = self.back @ coefficients[:-1]
         intercepts = coefficients[-1] / self.scales[-1] - self.centre @ slopes
         return LogisticModels(np.vstack([slopes, intercepts]).astype(np.float32))
@@ -157,7 +160,7 @@ class _Problem:
 
 
 def _minimize(problem: _Problem, *, tol: float, max_iter: int) -> Matrix:
-    """Return the minimum of every model by L-BFGS, each with its own step lengths and end."""
+    """Return the coefficients that minimise each loss; every model has its own L-BFGS steps."""
     n_models = problem.is_positive.shape[1]
     result = np.zeros((problem.rows.shape[1], n_models), np.float32)
     models = np.arange(n_models)
@@ -187,7 +190,7 @@ def _minimize(problem: _Problem, *, tol: float, max_iter: int) -> Matrix:
         loss, gradient = new_loss, new_gradient
         del steps[:-_HISTORY], changes[:-_HISTORY]
     if len(models):
-        _log.warning("%d of %d models are not at their minimum", len(models), n_models)
+        _log.warning("%d of %d models did not converge", len(models), n_models)
     result[:, models] = current
     return result
 

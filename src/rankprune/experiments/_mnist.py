@@ -50,7 +50,7 @@ def noisy_labels(
     cells: tuple[tuple[float, float], ...],
     seed: int = 0,
 ) -> NDArray[np.bool_]:
-    """Return flipped labels, one column per (pi1, rho1), the same for the same arguments."""
+    """Return flipped labels, one column per (pi1, rho1); equal arguments give equal labels."""
     more = [seed] if seed else []
     return np.column_stack(
         [

@@ -21,9 +21,9 @@ from rankprune.experiments._mnist import CELLS, noisy_digit
 _log = logging.getLogger("rankprune")
 
 METHOD_DIGITS = (2, 5, 8)
-# Rows for methods whose cost grows faster than the rows, or that fit dozens of models.
+# Number of rows for methods that fit dozens of models or whose cost grows faster than the rows.
 SLOW_ROWS = 6000
-# The two ends of every comparison, also on the rows of the slow methods.
+# The two references of every comparison, also measured on the rows of the slow methods.
 ENDS = ("right labels", "noisy labels")
 METRICS = ("F1", "error", "average precision", "AUC-PR")
 
@@ -45,7 +45,7 @@ def figures(digit: int, cell: tuple[float, float], name: str, *, few: bool = Fal
 
 
 def slug_of(name: str) -> str:
-    """Return a method's name as part of a file name."""
+    """Return a method's name in a form that suits a file name."""
     return name.replace(", ", "-").replace(" ", "-").replace("'", "")
 
 
@@ -59,12 +59,12 @@ def _compute(digit: int, cell: tuple[float, float], name: str, few: bool) -> dic
         chosen = np.sort(np.random.RandomState(digit).permutation(len(labels))[:SLOW_ROWS])
     pixels, labels, truth = train.pixels[chosen], labels[chosen], noisy.is_digit[chosen]
     with warnings.catch_warnings():
-        # Methods are also measured where their assumptions do not hold.
+        # Methods are also measured on data that violate their assumptions.
         warnings.simplefilter("ignore")
         if name in ENDS:
             model = clone(base()).fit(pixels, truth if name == ENDS[0] else labels)
         else:
-            # The shared probabilities come from models of all rows, so few rows are scored again.
+            # The shared probabilities come from models of all rows, so a subset is scored again.
             model = _fit(CONTENDERS[name], pixels, labels, truth, None if few else scores)
     _log.info("mnist: %s, digit %d, (pi1, rho1) = %s", name, digit, cell)
     return {"figures": measure(model, test.pixels, test.digits == digit)}

@@ -17,7 +17,7 @@ from rankprune.experiments._mnist import CELLS, DIGITS, folds, noisy_digit
 
 _log = logging.getLogger("rankprune")
 
-# The source of the rates, and the numbers of rounds that are measured.
+# The source of the rates, and the numbers of rounds to measure.
 VARIANTS: dict[str, tuple[int, ...]] = {
     "true rates": (1,),
     "confident-counts": (1,),
@@ -29,7 +29,7 @@ BoolMatrix = NDArray[np.bool_]
 
 
 def mnist_f1() -> dict[str, NDArray[np.float64]]:
-    """Return F1 on the test images, cells x digits, for each way to learn; cached."""
+    """Return F1 on the test images, cells x digits, for each method; cached."""
     problems = Problems()
     found = {
         "clean labels": cached("mnist-f1-clean", problems.clean)["f1"],
@@ -42,7 +42,7 @@ def mnist_f1() -> dict[str, NDArray[np.float64]]:
 
 
 class Problems:
-    """Every digit at every cell: column ``len(CELLS) * digit + cell`` of each matrix."""
+    """Every digit at every cell, in column ``len(CELLS) * digit + cell`` of each matrix."""
 
     @cached_property
     def train(self) -> Images:
@@ -75,7 +75,7 @@ class Problems:
         return {"f1": self._f1(fit_logistic_models(self.train.pixels, self._noisy[1]))}
 
     def pruned(self, variant: str) -> dict[str, NDArray[np.float64]]:
-        """Return F1 after pruning by the rates of a variant, by the number of rounds."""
+        """Return F1 by number of rounds, after pruning with the rates of a variant."""
         _, labels, scores = self._noisy
         rates = [self._rates(variant, column) for column in range(labels.shape[1])]
         found = {}

@@ -10,7 +10,7 @@ Key = tuple[str, str, str, str, float, float, str]
 
 
 def key_of(row: dict[str, str]) -> Key:
-    """Return what the figure in a row measures."""
+    """Return the key of the figure in a row: what it measures."""
     return (
         row["dataset"],
         row["classifier"],
@@ -34,7 +34,7 @@ def published() -> dict[Key, float]:
 
 @cache
 def table_names() -> dict[tuple[str, str, str], str]:
-    """Return the table of each (dataset, classifier, metric), preferring single images."""
+    """Return the table of each (dataset, classifier, metric), preferring tables by image."""
     rows = sorted(_rows(), key=lambda row: row["image"] != "avg")
     return {key_of(row)[:3]: row["table"] for row in rows}
 

@@ -22,7 +22,7 @@ MAX_ROWS, FEW_ROWS = 1000, 100
 
 
 class Rows(NamedTuple):
-    """Rows for a method, and the true labels of the first ones; the rest are added noise."""
+    """Training rows with given labels; those without a true label, at the end, are added noise."""
 
     X: NDArray[np.float64]
     labels: NDArray[np.bool_]
@@ -48,7 +48,7 @@ def _with_added_rows(rows: Rows) -> Rows:
 
 def _few(rows: Rows) -> Rows:
     chosen = np.random.RandomState(0).permutation(len(rows.X))
-    # As common as in the problem, but enough for three folds of the remaining labels.
+    # Positives are as common as in the problem, but enough remain labeled for three folds.
     is_positive = rows.true_labels[chosen]
     n_positive = max(FEW_ROWS // 5, round(FEW_ROWS * is_positive.mean()))
     first = np.concatenate(
@@ -81,7 +81,7 @@ def situation_figures(problem: Problem, split: Split, situation: str) -> dict[st
     rows = situation_rows(split, situation)
     slug = file_name(f"{situation}-{problem.name}")
     with warnings.catch_warnings():
-        # Methods are also measured where their assumptions do not hold.
+        # Methods are also measured on data that violate their assumptions.
         warnings.simplefilter("ignore")
         scores = cached(
             f"situations-scores-{slug}",

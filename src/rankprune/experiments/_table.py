@@ -1,4 +1,4 @@
-"""A table of results in Markdown, as every evaluation prints it."""
+"""A table of results in Markdown, the output of every evaluation."""
 
 from __future__ import annotations
 

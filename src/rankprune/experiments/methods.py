@@ -1,4 +1,4 @@
-"""The tables behind the choice of a method: eight situations, and MNIST beside the paper."""
+"""Tables for choosing a method: eight situations, and MNIST beside the paper's figures."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _mnist_table(
 
 
 def _paper_figures(name: str, metric: str) -> list[str]:
-    """Return the paper's figure of a method at each cell, empty if it prints none."""
+    """Return the paper's figure of a method at each cell, or empty strings if it prints none."""
     paper = "true" if name == ENDS[0] else CONTENDERS[name].paper if name in CONTENDERS else None
     if paper is None:
         return [""] * len(FOUR_CELLS)

@@ -1,4 +1,4 @@
-"""The tables behind the noise rates: estimators, harm, verdicts and intervals."""
+"""Tables about noise rates: estimators, harm on clean labels, verdicts and intervals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from rankprune.experiments._table import Table
 
 _log = logging.getLogger("rankprune")
 
-# A problem counts as noisy from this rate, and its scores as informative above this AUC.
+# A problem counts as noisy at this rate or above, and its scores as informative above this AUC.
 _NOISY, _INFORMATIVE_AUC = 0.1, 0.8
 _KINDS = ((0.95, 1.01), (0.85, 0.95), (0.0, 0.85))
 _GRID_ESTIMATORS = ("confident-counts", "tight", "curve")
@@ -196,7 +196,7 @@ def _error_by(title: str, means: Mapping[str, NDArray[np.float64]]) -> Table:
 
 
 def _guarded(record: Record) -> NDArray[np.float64]:
-    """Return outcomes with one more strategy: the committee, or the plain fit if it says clean."""
+    """Return outcomes with one more strategy: a plain fit if the committee's verdict is clean."""
     names = list(STRATEGIES)
     final = [list(MODELS).index(model) for model in FINAL_MODELS]
     is_clean = record.findings.verdicts[final] == VERDICTS.index("clean")

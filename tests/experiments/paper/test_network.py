@@ -73,7 +73,7 @@ def test_weights_change_the_scores_but_their_scale_does_not():
 
 
 def test_training_stops_when_the_held_out_loss_no_longer_falls():
-    # Labels of a coin: nothing to be learned, so the first epochs are the best.
+    # Coin flips as labels: there is nothing to learn, so the first epochs are the best.
     coin = np.random.RandomState(0).rand(len(TRAIN.digits)) < 0.5
     model = network(max_epochs=40, patience=2).fit(TRAIN.pixels, coin)
     assert model.n_iter_ == model.best_epoch_ + 2 < 40
@@ -106,7 +106,7 @@ def test_rank_pruning_fits_it_with_weights():
     ("changed", "weights", "message"),
     [
         ({"shape": (1, 28, 28)}, None, r"shape=\(1, 28, 28\) needs 784 columns, but X has 64"),
-        ({}, "positives out", "y must have 2 classes, but 1 remain"),
+        ({}, "positives out", "y must have 2 classes among the rows .* 0, got 1"),
     ],
 )
 def test_bad_input_is_refused(changed, weights, message):
@@ -133,7 +133,7 @@ def test_network_tables_are_resumed_and_reproducible(tmp_path):
     steps = list(run_experiment("table4", choice))
     assert steps[-1].total == 1
     found = Results(choice.results / "digits_cnn.csv").records
-    # Several rounds are left to logistic regression.
+    # Only logistic regression is run with several rounds.
     assert {key.method for key in found} == {"true", "noisy", "elk08", "rp_estimated"}
     assert {key.classifier for key in found} == {"cnn-2"}
     assert next(run_experiment("table4", choice)).total == 0

@@ -92,7 +92,7 @@ def test_the_whole_path_on_data_that_ships_with_scikit_learn(tmp_path, monkeypat
     found = paper("table3", "--small", "--images", "1,2", "--cells", "0.5/0.5,0/0.5")
     assert found.exit_code == 0, found.output
     assert "table3: 2 of 2 done (digits 2, logistic regression)" in found.output
-    assert "Figures lie in results-small; " in found.output
+    assert "Results are in results-small; " in found.output
     pages = tmp_path / "results-small" / "reproduction"
     before = {path.name: path.read_bytes() for path in pages.iterdir()}
     assert {name for name in before if name.endswith(".png")} == {
@@ -109,7 +109,7 @@ def test_the_whole_path_on_data_that_ships_with_scikit_learn(tmp_path, monkeypat
     assert {path.name: path.read_bytes() for path in pages.iterdir()} == before
     checked = paper("verify", "table3", "--small", "--images", "1", "--cells", "0.5/0.5")
     assert checked.exit_code == 0, checked.output
-    assert "figures measured again; the largest difference is" in checked.output
+    assert "results were measured again; the largest difference is" in checked.output
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
@@ -135,7 +135,7 @@ def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch, is_ter
         assert "second" in shown
     else:
         lines = [line for line in shown.splitlines() if line.strip()]
-        assert lines[0] == "table3: 2 to do"
+        assert lines[0] == "table3: 2 measurements to do"
         assert re.fullmatch(r"table3: 1 of 2 done, \d+ s left \(first\)", lines[1])
         assert lines[2] == "table3: 2 of 2 done (second)"
 
@@ -162,12 +162,12 @@ def test_verify_exits_with_1_if_figures_differ(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("table3", "--cells", "half"), "must be pairs of pi1/rho1"),
-        (("table3", "--cells", "0.5"), "must be pairs of pi1/rho1"),
+        (("table3", "--cells", "half"), "must be pairs pi1/rho1"),
+        (("table3", "--cells", "0.5"), "must be pairs pi1/rho1"),
         (("table3", "--small", "--images", "cow"), "images must be among"),
         (("verify", "table3", "--small"), "Run rankprune paper table3 first"),
         (("tablec5",), "CIFAR-10 is needed, but"),
-        (("tablec5", "--images", "1"), "must select something of tablec5"),
+        (("tablec5", "--images", "1"), "must select at least one figure of tablec5"),
     ],
 )
 def test_wrong_or_missing_input_is_reported(tmp_path, monkeypatch, arguments, message):

@@ -64,7 +64,7 @@ def test_cleanlab_weights_are_those_it_fits_with():
 
 
 def test_the_authors_formula_by_hand():
-    # A positive, a negative as if it were one, and two negatives whose weights are below 0.
+    # A positive, a negative weighted like a positive, and two negatives with weights below 0.
     labels, scores = np.array([True, False, False, False]), np.array([0.5, 0.25, 0.1, 0.0])
     rates = NoiseRates.from_noise_rates(0.2, 0.1, observed_prevalence=0.4)
     expected = [0.4 / (0.7 * 0.5), 0.05 / (0.7 * 0.25), 0.0, 0.0]

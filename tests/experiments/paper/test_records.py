@@ -41,7 +41,7 @@ def test_a_torn_last_line_is_removed_and_measured_again(tmp_path):
     path.write_bytes(whole[:-7])
     results = Results(path)
     assert list(results.records) == [KEY]
-    # Reading changes nothing: the line may still be being written.
+    # Reading changes nothing: another process may still be writing the line.
     assert path.read_bytes() == whole[:-7]
     unit = Unit("digit 1", [KEY, OTHER], list)
     assert results.missing([unit]) == [unit]

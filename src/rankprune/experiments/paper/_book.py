@@ -63,7 +63,7 @@ class Book:
     def beside(
         self, dataset: str, classifier: str, metric: str, image: str, cell: Cell, method: str
     ) -> tuple[float | None, float | None]:
-        """Return our figure and the paper's, None if missing."""
+        """Return our figure and the paper's, each None if missing."""
         key = (dataset, classifier, metric, image, cell, method)
         return self.figure(*key), paper_figure(*key)
 
@@ -97,7 +97,7 @@ def paper_figure(
 ) -> float | None:
     """Return the paper's figure, or None if it prints none.
 
-    Where the paper prints single images, it prints their average too.
+    If the paper prints figures of single images, it also prints their average.
     """
     kind = classifier.split("-")[0]
     return published().get((dataset, kind, metric, image, *cell, method))

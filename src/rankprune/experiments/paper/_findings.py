@@ -27,7 +27,7 @@ from rankprune.experiments.paper._recipes import TRUE
 
 _HEADLINE: Cell = (0.5, 0.5)
 _CLASSIFIERS = {"logreg": "logistic regression", "cnn": "convolutional network"}
-# The mean |g(x) - g*(x)| by the paper.
+# The mean |g(x) - g*(x)| according to the paper.
 _PAPER_DELTA_G = {
     ("mnist", "logreg"): ".01 to .08",
     ("mnist", "cnn"): ".01 to .03",
@@ -39,7 +39,7 @@ _INTRODUCTION = """\
 
 Every figure and table of *Learning with Confident Examples: Rank Pruning for Robust Classification
 with Noisy Labels*, measured again and shown beside the published figures. `rankprune paper render`
-draws all these pages from the files in `results/`, `rankprune paper all` measures missing figures,
+writes all these pages from the files in `results/`, `rankprune paper all` measures missing figures,
 and `rankprune paper verify table3 --images 1` measures some of them from scratch and compares.
 Figures that were not measured are shown as "not run".
 
@@ -71,7 +71,7 @@ def findings_page(book: Book, data_sets: list[str]) -> str:
 
 
 def _settings_of(data_sets: Sequence[str]) -> list[tuple[str, str, tuple[Cell, ...]]]:
-    """Return every data set with each classifier and the cells it is run at."""
+    """Return every data set with each classifier and its noise cells."""
     return [
         (dataset, classifier, DATA_SETS[dataset].cells_of(classifier))
         for dataset in data_sets
@@ -154,7 +154,7 @@ def _summary(book: Book, data_sets: Sequence[str]) -> str:
 
 
 def _wins(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> str:
-    """Return where Rank Pruning beats the other methods, in the paper and here."""
+    """Return how often Rank Pruning beats the other methods, here and in the paper, as text."""
     counts = []
     for look in (book.figure, paper_figure):
         won = compared = 0
@@ -214,11 +214,11 @@ def _liu16(book: Book, data_sets: Sequence[str]) -> str:
     )
     return (
         "## Liu16 is one formula away from useful\n\n"
-        "By Liu and Tao, a row labeled s has the weight β = P(y = s | x) / P(s | x). The authors' "
-        "published code computes (P(s=1 | x) - r) / P(s=1 | x) for rows of both labels, where r is "
-        "the noise rate of the other class. For a row labeled negative this is below 0 wherever "
-        "P(s=1 | x) < ρ₁. Nearly all negatives vanish, and the model calls every row positive, "
-        "which gives an F1 of .18 if one row in ten is positive. "
+        "According to Liu and Tao, a row labeled s has the weight β = P(y = s | x) / P(s | x). The "
+        "authors' published code computes (P(s=1 | x) - r) / P(s=1 | x) for rows of both labels, "
+        "where r is the noise rate of the other class. For a row labeled negative, this is below 0 "
+        "if P(s=1 | x) < ρ₁. Nearly all negatives get no weight, and the model predicts every row "
+        "to be positive, which gives an F1 of .18 if one row in ten is positive. "
         "With ρ₁ = 0 the two formulas differ little, so this does not explain the 0 printed there "
         f"for logistic regression and on CIFAR-10.\n\n{table}"
     )
@@ -275,11 +275,12 @@ def _added_noise(book: Book) -> str:
         "If half of all rows come from a third distribution and have random labels, the paper "
         "reports an F1 above .85 for Rank Pruning and below .5 for all others. With estimated "
         f"rates we measured {shown['rp_estimated']} ({shown['rp_curve']} with our default); the "
-        f"best of Nat13, Elk08 and Liu16 reaches {side_by_side(best, None)}. With given rates it "
-        "depends on what is given. Given the true ρ₁ and ρ₀, from which π₁ and π₀ are derived by "
-        f"the observed labels, Rank Pruning reaches {shown['rp_given']}, because the added rows "
-        "hide how many positive labels are wrong; given π₁ and π₀ themselves, it reaches "
-        f"{shown['rp_given_shares']}. [Figure 4](figures.md) shows all methods.\n"
+        f"best of Nat13, Elk08 and Liu16 reaches {side_by_side(best, None)}. With given rates, "
+        "the result depends on which rates are given. Given the true ρ₁ and ρ₀, from which π₁ and "
+        "π₀ are derived with the observed labels, Rank Pruning reaches "
+        f"{shown['rp_given']}, because the added rows hide how many positive labels are wrong; "
+        f"given π₁ and π₀ themselves, it reaches {shown['rp_given_shares']}. "
+        "[Figure 4](figures.md) shows all methods.\n"
     )
 
 
@@ -299,7 +300,7 @@ def _delta_g(book: Book, data_sets: Sequence[str]) -> str:
     table = Table(
         "Mean |g(x) - g*(x)| by noise cell",
         "Out-of-fold probabilities against perfect ones: 1 - ρ₁ on positives, ρ₀ on negatives.",
-        ("", "ours, least to largest", "the paper's"),
+        ("", "ours, smallest to largest", "the paper's"),
         rows,
     )
     return f"## How far probabilities are from perfect\n\n{table}"

@@ -58,11 +58,11 @@ class Stopwatch:
     seconds: float = field(default=0.0)
 
     def fit(self, *args: Any, **kwargs: Any) -> LogisticModels:
-        """Return fitted models, and count the time."""
+        """Return fitted models, and add the time of the fits to `seconds`."""
         return self.time(lambda: fit_logistic_models(*args, tol=TOLERANCE, **kwargs))
 
     def time(self, work: Callable[[], Result]) -> Result:
-        """Return the result of any work, and count its time."""
+        """Return the result of a call, and add its time to `seconds`."""
         start = time.perf_counter()
         result = work()
         self.seconds += time.perf_counter() - start
@@ -149,12 +149,12 @@ class LogisticRun:
         recipe = RECIPES[method]
         indices = range(len(self.cells))
         with warnings.catch_warnings():
-            # Methods are also measured where their assumptions do not hold.
+            # Methods are also measured on data that violate their assumptions.
             warnings.simplefilter("ignore")
             if recipe.rounds == 1:
                 rates = [self.noisy.true_rates(index) for index in indices]
                 return self._each_cell(recipe.weigh, scores, rates)
-            # Later rounds rank by models of the kept rows, but prune by the rates of the first.
+            # Later rounds rank by models of the kept rows, but prune by the first round's rates.
             rates = [
                 estimate_noise_rates(self.noisy.column(index), _floats(scores, index))
                 for index in indices
@@ -208,7 +208,7 @@ def _measure(
 ) -> list[Record]:
     """Return the figures of one image.
 
-    All cells of the data set are scored and fitted together, whatever the selection. This costs
+    All cells of the data set are scored and fitted together, even if few are selected. This costs
     little more and makes the figures independent of the selection.
     """
     run = LogisticRun(dataset, image, DATA_SETS[dataset].logreg_cells, seed)
@@ -216,7 +216,7 @@ def _measure(
     found = []
     for method in methods:
         divides = method != TRUE and RECIPES[method].divides
-        # Division by a constant needs no model besides the one of the noisy labels.
+        # Division by a constant needs no model besides the one fitted to the noisy labels.
         scores = run.kept_test_scores("noisy" if divides else method)
         for cell in cells:
             index = run.cells.index(cell)

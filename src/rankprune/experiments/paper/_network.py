@@ -29,25 +29,26 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     """Convolutional network for two classes of images.
 
     Each block is a convolution (5 x 5 in the first, 3 x 3 in the others), 2 x 2 pooling, batch
-    normalisation and a rectifier. Then follow dropout, one layer of hidden units, dropout and one
-    output. AdamW with a one-cycle learning rate minimises the weighted cross-entropy. Some rows are
-    held out, and the network of the epoch with the lowest weighted loss on them is kept.
+    normalisation and a rectifier. After the blocks come dropout, one layer of hidden units, dropout
+    and one output. AdamW with a one-cycle learning rate minimises the weighted cross-entropy. Some
+    rows are held out, and the network of the epoch with the lowest weighted loss on them is kept.
 
     Parameters
     ----------
     shape : tuple of 3 ints, default=(1, 28, 28)
-        Planes, rows and columns of an image; a row of X holds its planes in order.
+        Number of planes, rows and columns of an image; a row of X holds its planes in order.
     channels : tuple of ints, default=(16, 32)
-        Channels of each block, at most three.
+        Number of channels of each block; at most three blocks.
     hidden_units : int, default=64
     max_epochs : int, default=6
-        The learning rate falls to 0 at the end of these.
+        Maximum number of epochs; the learning rate is close to 0 at the end of the last one.
     patience : int, default=10
         Stop after this many epochs without a lower loss on the held-out rows.
     validation_fraction : float, default=0.1
+        Share of the rows to hold out.
     batch_size : int, default=256
     learning_rate : float, default=0.004
-        The highest rate of the cycle.
+        Highest rate of the cycle.
     half_precision : bool, default=False
         Train with convolutions in bfloat16: faster on processors that support it, many times
         slower on others. Scores are always computed in single precision.
@@ -94,7 +95,8 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.classes_, positive = np.unique(y[used], return_inverse=True)
         if len(self.classes_) != 2:
             raise ValueError(
-                f"y must have 2 classes, but {len(self.classes_)} remain after rows of weight 0."
+                "y must have 2 classes among the rows with a weight other than 0, got "
+                f"{len(self.classes_)}."
             )
         random_state = check_random_state(self.random_state)
         images = self._images(X[used])
@@ -121,7 +123,9 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the more likely class."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        # First, so that a model that was never fitted is refused by name.
+        likely = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likely])
 
     def _images(self, rows: NDArray[np.float32]) -> Any:
         """Return rows as images in channels-last order, which is faster for convolutions."""
@@ -175,7 +179,7 @@ class ConvolutionalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Context with one PyTorch thread, since their number changes the last digits of a sum."""
+    """Use one PyTorch thread in the context, as the last digits of sums depend on their number."""
     torch = _torch()
     before = torch.get_num_threads()
     torch.set_num_threads(1)

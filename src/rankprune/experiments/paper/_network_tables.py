@@ -74,7 +74,7 @@ class NetworkRun:
         if method == TRUE:
             return self._fitted_scores(TRUE, (0.0, 0.0))
         recipe = RECIPES[method]
-        # Division by a constant needs no network besides the one of the noisy labels.
+        # Division by a constant needs no network besides the one fitted to the noisy labels.
         scores = self._fitted_scores("noisy" if recipe.divides else method, self.cell)
         return recipe.finish(scores, self.noisy().true_rates(0))
 
@@ -108,7 +108,7 @@ class NetworkRun:
         weights = np.ones(len(labels))
         if method not in (TRUE, "noisy"):
             with warnings.catch_warnings():
-                # Methods are also measured where their assumptions do not hold.
+                # Methods are also measured on data that violate their assumptions.
                 warnings.simplefilter("ignore")
                 weights = RECIPES[method].weigh(labels, self.out_of_fold(), noisy.true_rates(0))
         used = np.flatnonzero(weights)

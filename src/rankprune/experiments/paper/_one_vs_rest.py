@@ -36,7 +36,7 @@ class DataSet:
 
 _DIGITS = tuple(map(str, range(10)))
 
-# The last one, of 8 x 8 pixels, ships with scikit-learn; it is for tests and quick runs.
+# The last one, with 8 x 8 pixels, ships with scikit-learn; tests and quick runs use it.
 DATA_SETS = {
     "mnist": DataSet(_DIGITS, CELLS),
     "cifar": DataSet(CIFAR_CLASSES, FOUR_CELLS),

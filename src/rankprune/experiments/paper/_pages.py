@@ -38,7 +38,7 @@ from rankprune.experiments.paper._rate_grid import GRID_METRICS, METHODS, THEORY
 from rankprune.experiments.paper._recipes import TRUE
 from rankprune.storage._atomic import write_whole
 
-# Noise, folds and networks are random, so means that differ by no more count as equal.
+# Noise, folds and networks are random, so means that differ by at most this count as equal.
 _NEAR = 0.02
 METRIC_NAMES = {
     "f1": "F1",
@@ -183,7 +183,7 @@ def _agreement(book: Book, dataset: str, classifier: str, cells: Sequence[Cell])
 
 
 def _why(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> str:
-    """Return how far models of true labels, before any noise, differ from the paper's."""
+    """Return a paragraph on how far models of true labels differ from the paper's."""
     f1, area = (
         _differences(book, dataset, classifier, metric, cells, TRUE) for metric in ("f1", "auc_pr")
     )
@@ -196,8 +196,9 @@ def _why(book: Book, dataset: str, classifier: str, cells: Sequence[Cell]) -> st
         else "ours are smaller networks trained for fewer epochs"
     )
     return (
-        f"Models of true labels, which involve no method, already differ by {f1[0]:+.3f} in F1 and "
-        f"{area[0]:+.3f} in AUC-PR: {cause}. Liu16 differs because of [its formula](README.md).\n"
+        f"Models fitted to true labels, without any of the methods, already differ by {f1[0]:+.3f} "
+        f"in F1 and {area[0]:+.3f} in AUC-PR: {cause}. Liu16 differs because of "
+        "[its formula](README.md).\n"
     )
 
 
@@ -383,7 +384,7 @@ def _grid_table(book: Book, dataset: str, cells: list[Cell]) -> Table:
         rows.append(texts)
     return Table(
         "Mean absolute differences over the grid",
-        "Of the means of all ten digits. Ours (the paper's, difference).",
+        "Differences of the means of all ten digits. Ours (the paper's, difference).",
         ("", "ρ₁", "π₁"),
         rows,
     )
@@ -407,7 +408,7 @@ def _average_table(book: Book, dataset: str) -> Table:
             ]
         )
     return Table(
-        "How many of each",
+        "Number of images in each group",
         "",
         ("group", f"true {IMAGE}", "others", "all"),
         rows,

@@ -186,7 +186,7 @@ def _draw_panels(
             ]
             there = [(x, y) for x, y in points if y is not None and np.isfinite(y)]
             if there:
-                # Every other line is dashed, because many lie on top of each other.
+                # Every other line is dashed, because many lines overlap.
                 style, colour = ("-", "--")[number % 2], _COLOURS[number]
                 ax.plot(*zip(*there, strict=True), style, marker="o", ms=3, c=colour, label=title)
         ax.set(xlabel=_AXIS[panel], ylabel=label if ax is axes[0, 0] else "")

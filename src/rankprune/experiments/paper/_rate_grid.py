@@ -1,4 +1,4 @@
-"""Figure 5: estimated noise rates on MNIST over the whole range, beside those of theory."""
+"""Figure 5: estimated noise rates on MNIST over the whole range, beside those of the theory."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _two(rates: NoiseRates) -> tuple[float, float]:
 def _theory(
     is_class: np.ndarray, scores: np.ndarray, true: NoiseRates, found: NoiseRates
 ) -> tuple[float, float]:
-    """Return rho1 and pi1 that Lemma 3 expects at the estimated thresholds."""
+    """Return the rho1 and pi1 expected by Lemma 3 at the estimated thresholds."""
     if found.positive_threshold is None or found.negative_threshold is None:
         return np.nan, np.nan
     expected = expected_noise_rates(

@@ -33,21 +33,22 @@ Scores = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Recipe:
-    """One row of the tables.
+    """A method: one row of the tables.
 
     Attributes
     ----------
     title : str
-        Its name in the rendered tables.
+        Name in the rendered tables.
     weigh : callable
         ``(labels, probabilities, true_rates) -> weights``.
     is_published : bool
         Whether the paper has figures for it under this name.
     rounds : int
-        How often the rows are scored and pruned.
+        Number of times that the rows are scored and pruned.
     divides : bool
         Whether probabilities are divided by the share of positives labeled positive.
     needs_cleanlab : bool
+        Whether it runs only if cleanlab is installed.
     """
 
     title: str
@@ -58,7 +59,7 @@ class Recipe:
     needs_cleanlab: bool = False
 
     def finish(self, probabilities: Scores, true_rates: NoiseRates) -> Weights:
-        """Return scores with a threshold of 1/2, from the fitted model's probabilities.
+        """Return the fitted model's probabilities as scores to compare with a threshold of 1/2.
 
         Quotients above 1 are not clipped, because clipping would create ties.
         """

@@ -36,7 +36,7 @@ _PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "torch", "cleanlab")
 
 
 class Key(NamedTuple):
-    """What a figure measures."""
+    """Everything that defines what a figure measures."""
 
     dataset: str
     classifier: str
@@ -82,11 +82,11 @@ class Unit:
     Attributes
     ----------
     name : str
-        Shown as progress.
+        Name to show as progress.
     keys : sequence of Key
-        The figures it measures.
+        Keys of the figures that it measures.
     compute : callable
-        Returns their records; runs in another process if there are several.
+        Returns the records of these figures; may run in another process.
     """
 
     name: str
@@ -138,13 +138,13 @@ class Results:
 
     def _read(self) -> None:
         content = self.path.read_bytes()
-        # An incomplete last line may still be being written, so reading leaves it alone.
+        # Another process may still be writing an incomplete last line, so it stays in the file.
         whole = content[: content.rfind(b"\n") + 1]
         rows = csv.DictReader(io.StringIO(whole.decode()))
         if whole and tuple(rows.fieldnames or ()) != COLUMNS:
             raise ValueError(
                 f"{self.path} must have the columns {', '.join(COLUMNS)}, but its first line is "
-                f"{whole.splitlines()[0].decode()!r}. Move it away, or pass another "
+                f"{whole.splitlines()[0].decode()!r}. Move the file, or pass another "
                 "results directory."
             )
         for row in rows:

@@ -1,4 +1,4 @@
-"""The figures and tables of the paper as units of work, and how missing ones are run."""
+"""The paper's figures and tables as units of work, and the run of those that are missing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Choice:
                     raise ValueError(f"{argument} must be among {shown}; got {_shown(one)}.")
 
     def command(self, name: str) -> str:
-        """Return the command that measures the same figures, whatever the results folder."""
+        """Return the command that measures the same figures, without the results folder."""
         options = {
             "--images": ",".join(self.images),
             "--cells": ",".join(map(_shown, self.cells)),
@@ -73,7 +73,7 @@ class Choice:
         return " ".join(["rankprune paper", name, *chosen, *["--small"] * self.small])
 
     def data_sets(self, *names: str) -> list[str]:
-        """Return the data sets of a table, or the small one instead of them."""
+        """Return the data sets of a table, or only the small one in a small run."""
         return ["digits"] if self.small else list(names)
 
     def of_images(self, dataset: str) -> list[str]:
@@ -81,11 +81,11 @@ class Choice:
         return [one for one in DATA_SETS[dataset].images if not self.images or one in self.images]
 
     def of_cells(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Return the selected ones of these cells."""
+        """Return those of the cells that are selected."""
         return [cell for cell in cells if not self.cells or cell in self.cells]
 
     def of_methods(self, methods: Sequence[str]) -> list[str]:
-        """Return the selected ones of these methods, without those that are not installed."""
+        """Return those of the methods that are selected and whose package is installed."""
         chosen = [one for one in methods if not self.methods or one in self.methods]
         if find_spec("cleanlab") is None:
             chosen = [one for one in chosen if one == TRUE or not RECIPES[one].needs_cleanlab]
@@ -178,7 +178,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float:
-        """Return the expected remaining time, at the pace so far."""
+        """Return the expected remaining time in seconds, at the pace so far."""
         return (time.monotonic() - self.started) / max(self.done, 1) * (self.total - self.done)
 
 
@@ -188,7 +188,7 @@ def run_experiment(name: str, choice: Choice) -> Iterator[Progress]:
     plan = EXPERIMENTS[name](choice)
     if not any(unit.keys for units in plan.values() for unit in units):
         raise ValueError(
-            f"images, cells and methods must select something of {name}, which has none of these."
+            f"images, cells and methods must select at least one figure of {name}, got none."
         )
     refuse_other_size(choice.results, small=choice.small)
     results = {file: Results(choice.results / file) for file in plan}

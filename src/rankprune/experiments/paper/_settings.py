@@ -52,7 +52,7 @@ def _measure(dataset: str, image: str, variant: str, method: str, seed: int) -> 
     pixels = train.pixels * np.float32(scale)
     labels, weights = noisy.is_class, np.ones(len(noisy.is_class))
     with warnings.catch_warnings():
-        # That it does not always converge is part of the answer.
+        # The original solver does not always converge, which is part of its effect.
         warnings.simplefilter("ignore")
         if method != TRUE:
             labels = noisy.column(0)

@@ -40,7 +40,7 @@ PANELS: dict[str, tuple[float, ...]] = {
 }
 # Figure 2 shows Rank Pruning at all cells; Figure 4 all methods at the last.
 PRUNING = ("rp_estimated", "rp_given", "rp_curve")
-# Given pi_1 and pi_0 themselves, rather than derived from rho_1, rho_0 and the observed labels.
+# Given pi_1 and pi_0 directly, not derived from rho_1, rho_0 and the observed labels.
 GIVEN_SHARES = "rp_given_shares"
 METHODS = (
     *(TRUE, "noisy", *PRUNING, GIVEN_SHARES),
@@ -161,7 +161,7 @@ def _draw(setting: Setting, seeds: list[int]) -> _Trial:
 def _trial(setting: Setting, seeds: list[int]) -> dict[Cell, dict[str, float]]:
     """Return F1 by method, and the difference of Figure 3, at each cell.
 
-    All cells are measured whatever the selection, because their models are fitted together.
+    All cells are measured even if few are selected, because their models are fitted together.
     """
     trial = _draw(setting, seeds)
     rows = RoundRows.of(trial.X.astype(np.float32))

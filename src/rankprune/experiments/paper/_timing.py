@@ -74,7 +74,7 @@ def _setting(dataset: str, seed: int) -> float:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """Return the shorter of two times, since the first run warms up."""
+    """Return the shorter time of two runs; the first one may include a warm-up."""
     times = []
     for _ in range(2):
         start = time.perf_counter()
