@@ -15,7 +15,7 @@ __all__ = [
 
 
 class RankPruneWarning(UserWarning):
-    """Base of every warning this package gives.
+    """Base class of all warnings of this package.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class RankPruneWarning(UserWarning):
 
 
 class UninformativeProbabilitiesWarning(RankPruneWarning):
-    """The probabilities do not tell the given labels apart, so rates from them mean little.
+    """The probabilities do not tell the given labels apart, so estimated rates are unreliable.
 
     Examples
     --------
@@ -52,8 +52,7 @@ class UninformativeProbabilitiesWarning(RankPruneWarning):
 
 
 class NoiseRatesClippedWarning(RankPruneWarning):
-    """Estimated noise rates contradicted the observed prevalence and were moved to the nearest
-    possible ones.
+    """Noise rates contradicted the observed prevalence; the nearest possible rates were used.
 
     Examples
     --------
@@ -73,7 +72,7 @@ class NoiseRatesClippedWarning(RankPruneWarning):
 
 
 class ClassAlmostEmptiedWarning(RankPruneWarning):
-    """The rates ask for pruning a whole class; its most confident row was kept.
+    """The rates would prune a whole class; its most confident row was kept.
 
     Examples
     --------
@@ -89,7 +88,7 @@ class ClassAlmostEmptiedWarning(RankPruneWarning):
 
 
 class SampleWeightIgnoredWarning(RankPruneWarning):
-    """The base estimator takes no ``sample_weight``, so it was fitted without.
+    """The base estimator does not accept ``sample_weight``, so it was fitted without weights.
 
     Examples
     --------
@@ -108,7 +107,7 @@ class SampleWeightIgnoredWarning(RankPruneWarning):
 
 
 class AssumptionWarning(RankPruneWarning):
-    """The rows look as if they broke what a method takes for granted.
+    """The data appear to violate an assumption of the method.
 
     Examples
     --------
@@ -127,7 +126,7 @@ class AssumptionWarning(RankPruneWarning):
 
 
 class TableError(ValueError):
-    """A table cannot be read, or is not what it must be; the message says where and what to do.
+    """A table cannot be read or is invalid; the message says where, and what to do about it.
 
     Examples
     --------
@@ -143,7 +142,7 @@ class TableError(ValueError):
 
 
 def warn_caller(message: str, category: type[RankPruneWarning]) -> None:
-    """Warn, pointing at the line outside this package that led here."""
+    """Emit a warning that points at the calling line outside this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("rankprune."):
         frame, level = frame.f_back, level + 1

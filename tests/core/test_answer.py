@@ -1,4 +1,4 @@
-"""What the verdict makes of the estimate: clean labels have no noise rates."""
+"""From the verdict to the rates that are reported: clean labels have no noise."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The guard against scores that say nothing: the AUC, its bound, and the short cuts to it."""
+"""The guard against uninformative scores: the AUC, its bound, and the shortcuts to it."""
 
 import math
 
@@ -124,7 +124,7 @@ def test_bounds_count_ties_within_a_bin_against_and_for():
     assert _informative._auc_bounds(s, p) == (0.75, 1.0)
 
 
-def test_a_sample_without_both_classes_is_not_asked(monkeypatch):
+def test_a_sample_without_both_classes_is_not_used(monkeypatch):
     monkeypatch.setattr(_informative, "_SAMPLE_ROWS", 4)
     s = np.arange(1000) >= 3
     assert is_informative(s, np.where(s, 0.9, 0.1))

@@ -1,4 +1,4 @@
-"""Intervals by resampling: what they hold, how rows are drawn, and what they say they cover."""
+"""Intervals by resampling: what they contain, how rows are drawn, and what they cover."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_percentiles_by_hand_and_the_estimate_is_always_inside():
     assert far.n_resamples == 5
 
 
-def test_resamples_that_all_agree_leave_the_chance_in_the_rows():
+def test_resamples_that_all_agree_leave_the_uncertainty_of_the_rows():
     """No wrong label among n rows leaves up to 1 - .025^(1/n) possible (Clopper and Pearson)."""
     clean = NoiseRates.from_noise_rates(0.0, 0.0, 0.4)
     found = intervals_from(clean, [clean] * 9, 0.95, "chance", sizes=(12.0, 18.0))
@@ -91,7 +91,7 @@ def test_no_interval_of_an_estimated_rate_has_zero_width():
         assert getattr(found, name).high > 3 / 235
 
 
-def test_a_label_that_noise_is_known_not_to_reach_keeps_its_point():
+def test_a_label_error_rate_known_to_be_zero_has_no_width():
     clean = NoiseRates.from_noise_rates(0.0, 0.0, 0.4)
     found = intervals_from(clean, [clean] * 3, 0.95, "chance", (None, 0.0), sizes=SIZES)
     assert found.negative_noise_rate.high == found.positive_label_error_rate.high == 0
@@ -112,7 +112,7 @@ def test_the_same_seed_draws_the_same_rows():
     assert (np.random.get_state()[1] == state).all()
 
 
-def test_known_rates_stay_and_what_cannot_be_is_lowered():
+def test_known_rates_stay_and_impossible_ones_are_lowered():
     inputs = Inputs(LABELS == 1, SCORES, None)
     rates = NoiseRates.from_noise_rates(0.2, 0.1, float(LABELS.mean()))
     found = row_intervals(
@@ -163,7 +163,7 @@ def test_whole_weights_are_drawn_row_by_row_and_others_stay_together():
 
 @pytest.mark.parametrize("method", ["tight", "curve"])
 def test_equal_weights_of_any_size_change_no_interval_much(method):
-    """Weights that are no counts must not be taken for fewer rows once a row is drawn twice."""
+    """A row drawn twice must not lower the effective number of rows if weights are not counts."""
     generator = np.random.default_rng(0)
     scores = 1 / (1 + np.exp(-generator.normal(3.0 * TRUTH[::5] - 1.5, 1)))
     plain, whole, fractions = (
@@ -195,7 +195,7 @@ def test_every_resample_holds_rows_of_both_classes():
 
 
 def test_a_class_that_cannot_be_drawn_ends_with_an_error():
-    with pytest.raises(ValueError, match=r"^the labels must hold enough rows of each class to dra"):
+    with pytest.raises(ValueError, match=r"^the labels must hold enough rows of each class for r"):
         draws(np.arange(300) < 60, None, least=60)
 
 
@@ -234,19 +234,19 @@ def test_huge_weights_are_drawn_too():
 
 
 @pytest.mark.parametrize("random_state", [-1, "abc", 1.5])
-def test_a_seed_that_is_none_is_refused(random_state):
-    with pytest.raises(ValueError, match=r"^random_state must be an int of at least 0, .* repeat"):
+def test_an_invalid_seed_is_refused(random_state):
+    with pytest.raises(ValueError, match=r"^random_state must be an int of at least 0, .* reprod"):
         noise_rate_intervals(LABELS, SCORES, random_state=random_state)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, "95 %", None])
-def test_a_level_that_is_none_is_refused(level):
+def test_an_invalid_level_is_refused(level):
     with pytest.raises(ValueError, match=r"^level must lie strictly between 0 and 1, got .* 0\.95"):
         noise_rate_intervals(LABELS, SCORES, level=level)
 
 
 @pytest.mark.parametrize("n_resamples", [0, 2.5, True, "many"])
-def test_a_number_of_resamples_that_is_none_is_refused(n_resamples):
+def test_an_invalid_number_of_resamples_is_refused(n_resamples):
     with pytest.raises(ValueError, match=r"^n_resamples must be a whole number of at least 1, got"):
         noise_rate_intervals(LABELS, SCORES, n_resamples=n_resamples)
 
@@ -269,8 +269,16 @@ def test_bins_of_many_rows_give_the_rates_of_all_rows(method, prevalence):
         assert getattr(binned, name) == pytest.approx(getattr(whole, name), abs=1e-3)
 
 
-def test_few_rows_and_weights_that_are_no_counts_are_left_as_they_are():
+def test_few_rows_and_weights_that_are_not_counts_are_left_unchanged():
     few = Inputs(np.asarray([True, False]), np.asarray([0.1, 0.9]), None)
     assert coarser(few) is few
     many = Inputs(np.arange(200_000) % 2 == 0, np.linspace(0, 1, 200_000), np.full(200_000, 0.5))
     assert coarser(many) is many
+
+
+def test_many_equal_scores_are_one_bin():
+    labels = np.tile([True, False, False], 40_000)
+    few = coarser(Inputs(labels, np.full(len(labels), 0.5), None))
+    assert few.is_positive.tolist() == [True, False]
+    assert few.probabilities.tolist() == [0.5, 0.5]
+    assert few.sample_weight.tolist() == [40_000, 80_000]

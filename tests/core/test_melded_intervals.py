@@ -12,7 +12,7 @@ from rankprune.core._melded_intervals import Part, melded_lower_limit, melded_up
 
 @pytest.fixture(autouse=True, scope="module")
 def _fresh():
-    """Forget limits that another test has computed, so that each of them is computed here."""
+    """Clear limits cached by another test, so that each of them is computed here."""
     _melded_intervals._limits.cache_clear()
     _melded_intervals._orders.cache_clear()
 
@@ -24,7 +24,7 @@ def limits(parts, quantity=sum, level=0.975):
 
 
 def exact(part, tail=0.025):
-    """Return the totals under which what was drawn is not too rare, looked at one by one."""
+    """Return the totals for which the drawn rows are not too improbable, tested one by one."""
     size, drawn, wrong = part.size, part.drawn, part.wrong
     totals = np.arange(wrong, size - (drawn - wrong) + 1)
     few = hypergeom.cdf(wrong, size, totals, drawn) >= tail
@@ -33,12 +33,17 @@ def exact(part, tail=0.025):
 
 
 @given(st.data())
-def test_one_part_has_the_limits_of_clopper_and_pearson_without_putting_back(data):
+def test_a_single_part_has_exact_limits_for_sampling_without_replacement(data):
     size = data.draw(st.integers(2, 400))
     drawn = data.draw(st.integers(1, size - 1))
     wrong = data.draw(st.integers(0, drawn))
     part = Part(size, drawn, wrong)
-    assert limits([part]) == exact(part)
+    # Limits are evaluated at thousands of levels and rounded outwards: by one row at most.
+    (low, high), (least, most) = limits([part]), exact(part)
+    assert least - 1 <= low <= least
+    assert most <= high <= most + 1
+    # At the level of such a point nothing is rounded.
+    assert (low, high) == exact(part, tail=204.5 / 8192)
 
 
 def test_a_large_part_has_those_of_the_binomial_rounded_away_from_the_estimate():
@@ -94,8 +99,8 @@ def test_the_lower_limit_is_the_upper_one_seen_from_the_right_rows():
     assert (1200 - low, 1200 - high) == pytest.approx(limits(right)[::-1], rel=0.003)
 
 
-def test_limits_hold_the_truth_as_often_as_they_say():
-    """Two parts of very different shares, all samples that can be, by their exact chances."""
+def test_limits_cover_the_truth_as_often_as_their_level():
+    """Two parts with very different shares; all possible samples, by their exact probability."""
     sizes, wrong, drawn = (60, 400), (45, 6), (12, 40)
     chances = [
         hypergeom.pmf(np.arange(n + 1), size, total, n)

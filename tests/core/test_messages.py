@@ -90,13 +90,13 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         ),
         (
             lambda: validate_labels([0, 1], pos_label=7),
-            "pos_label must be one of the two label values [0, 1], got 7. Name the class you look"
-            " for, with the type it has in the labels.",
+            "pos_label must be one of the two label values [0, 1], got 7. Pass the class you want"
+            " to detect, with the same type as in the labels.",
         ),
         (
             lambda: validate_probabilities([[0.1, 0.9]], 1),
             "probabilities must be one-dimensional, one P(positive) per row, got shape (1, 2). "
-            "Pass one column: predict_proba(X)[:, 1] where the positive class is classes_[1].",
+            "Pass one column: predict_proba(X)[:, 1] if the positive class is classes_[1].",
         ),
         (
             lambda: validate_probabilities([[[0.1]]], 1),
@@ -129,8 +129,8 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         ),
         (
             lambda: validate_sample_weight([0], 1),
-            "sample_weight must be above 0 for some row; all weights are zero. Pass None to weigh"
-            " every row alike.",
+            "sample_weight must be above 0 for some row; all weights are zero. Pass None to weight"
+            " all rows equally.",
         ),
         (
             lambda: validate_sample_weight(["a"], 1),
@@ -162,13 +162,13 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         (
             lambda: NoiseRates.from_noise_rates(0.1, 0.3, 0.2),
             "negative_noise_rate must not exceed the share of positive labels, got 0.3 with 0.2 "
-            "of the labels positive. Wrong positive labels alone would be more than all of them: "
+            "of the labels positive. More positive labels would be wrong than there are: "
             "check the rate, or which class is positive.",
         ),
         (
             lambda: NoiseRates.from_noise_rates(0.3, 0.1, 0.8),
             "positive_noise_rate must not exceed the share of negative labels, got 0.3 with 0.2 "
-            "of the labels negative. Wrong negative labels alone would be more than all of them: "
+            "of the labels negative. More negative labels would be wrong than there are: "
             "check the rate, or which class is positive.",
         ),
         (
@@ -206,7 +206,7 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         ),
         (
             lambda: prune_labels([0, 1], [0.1, 0.2], replace(RATES, positive_label_error_rate=1.0)),
-            "The rates ask for pruning every row with a positive label; its most confident row "
+            "The rates would prune every row with a positive label; the most confident row "
             "was kept. Check the rates, or use a stronger classifier.",
         ),
         (

@@ -72,7 +72,7 @@ def test_rates_at_the_bounds_are_possible():
     assert all_positive.negative_label_error_rate == 1
     all_negative = NoiseRates.from_negative_rates(0.75, 0.0, observed_prevalence=0.75)
     assert all_negative.estimated_prevalence == 0
-    # A hair beyond a bound is rounding.
+    # Slightly beyond a bound is rounding.
     assert NoiseRates.from_noise_rates(0.0, 0.25 + 1e-15, 0.25).negative_noise_rate == 0.25
     assert NoiseRates.from_noise_rates(0.75 + 1e-15, 0.0, 0.25).positive_noise_rate == 0.75
 
@@ -106,7 +106,7 @@ def test_rates_at_the_bounds_are_possible():
         ("from_label_error_rates", (0.5, 0.5, 0.5), r"must be below 1, got 0.5 \+ 0.5 = 1\."),
     ],
 )
-def test_rates_that_cannot_be_are_refused(make, arguments, message):
+def test_impossible_rates_are_refused(make, arguments, message):
     with pytest.raises(ValueError, match=message):
         getattr(NoiseRates, make)(*arguments)
 
@@ -119,7 +119,7 @@ def test_estimates_that_contradict_the_prevalence_are_moved():
     assert positive + negative < 1
     rates = NoiseRates.from_noise_rates(positive, negative, 0.3)
     assert rates.estimated_prevalence == pytest.approx(0.3)
-    # Labels that say nothing at all are drawn in by a hair, which is no contradiction.
+    # The rates of uninformative labels shrink by a tiny amount, which is not a contradiction.
     positive, negative, moved = possible_noise_rates(0.7, 0.3, observed=0.3)
     assert not moved
     assert 1 - positive - negative == pytest.approx(1e-6)
@@ -175,7 +175,7 @@ def estimated(**changes):
         ("n_negative", "12", "must be a finite number of at least 0, got '12'"),
     ],
 )
-def test_rates_with_an_impossible_field_do_not_come_into_being(field, value, message):
+def test_rates_with_an_impossible_field_cannot_be_created(field, value, message):
     with pytest.raises(ValueError, match=f"^{field} {message}"):
         estimated(**{field: value})
     with pytest.raises(ValueError, match=f"^{field} {message}"):
@@ -235,7 +235,7 @@ def test_only_an_estimate_that_is_still_used_counts_as_clipped():
     assert not estimated().with_known(negative=0.1).clipped
 
 
-def test_anything_else_than_rates_is_refused():
+def test_anything_other_than_rates_is_refused():
     for call in (
         lambda: prune_labels([0, 1], [0.1, 0.2], {}),
         lambda: rank_suspects([0, 1], [0.1, 0.2], {}),
@@ -254,7 +254,7 @@ def test_anything_else_than_rates_is_refused():
         ({"positive": 0.7}, "positive_noise_rate must not exceed"),
     ],
 )
-def test_known_rates_that_cannot_be_are_refused(known, message):
+def test_impossible_known_rates_are_refused(known, message):
     with pytest.raises(ValueError, match=message):
         estimated().with_known(**known)
 
@@ -314,14 +314,14 @@ class TestTrueLabels:
         assert rates.negative_noise_rate == pytest.approx(1 / 4)
 
     @pytest.mark.parametrize("truth", [["b", "a"], ["b", "c"] * 4 + ["b"]])
-    def test_both_must_speak_of_the_same_rows(self, truth):
+    def test_both_must_describe_the_same_rows(self, truth):
         with pytest.raises(ValueError, match="true_labels must have the values and the length of"):
             NoiseRates.from_true_labels(truth, self.labels)
 
     def test_errors_name_the_argument(self):
-        with pytest.raises(ValueError, match="^true_labels must hold two classes"):
+        with pytest.raises(ValueError, match=r"^true_labels must hold two classes"):
             NoiseRates.from_true_labels(["a", "a"], ["a", "b"])
-        with pytest.raises(ValueError, match="^true_labels must have the values and the length"):
+        with pytest.raises(ValueError, match=r"^true_labels must have the values and the length"):
             NoiseRates.from_true_labels(["a", "b", "b"], ["a", "b"])
 
 

@@ -32,7 +32,7 @@ def columns(pairs):
 
 def prune(s, p, pi1, pi0, **more):
     with warnings.catch_warnings():
-        # Rates up to 1 ask for it; a test of its own looks at the warning.
+        # Rates up to 1 cause it; a separate test checks the warning.
         warnings.simplefilter("ignore", ClassAlmostEmptiedWarning)
         return prune_labels(s, p, rates_of(pi1, pi0), **more)
 
@@ -164,8 +164,8 @@ def test_a_class_is_never_emptied_of_fractional_mass():
     with pytest.warns(ClassAlmostEmptiedWarning) as warned:
         pruning = prune_labels(s, p, rates_of(1.0, 1.0), sample_weight=[0.5, 2.5, 0.5, 2.5])
     assert [str(one.message).partition(" label;")[0] for one in warned] == [
-        "The rates ask for pruning every row with a positive",
-        "The rates ask for pruning every row with a negative",
+        "The rates would prune every row with a positive",
+        "The rates would prune every row with a negative",
     ]
     assert pruning.mask.tolist() == [True, False, True, False]
     assert pruning.sample_weight.tolist() == [0, 2.5, 0, 2.5]
@@ -221,7 +221,7 @@ def test_weights_of_one_prune_the_same_rows_as_no_weights(dtype):
     assert suspects.rows.tolist() == rank_suspects(s, p, rates_of(0.4, 0.3)).rows.tolist()
 
 
-def test_a_residue_from_rounding_is_no_residue():
+def test_a_remainder_from_rounding_is_ignored():
     s, p = np.array([True] * 10 + [False]), np.arange(11) / 20
     # 0.3 * 10 is 3.0000000000000004 below and 0.7 * 10 is 7 from rounding above.
     for share, count in ((0.3, 3), (0.7, 7), (0.1 + 0.2, 3)):

@@ -1,4 +1,4 @@
-"""Weights that make noisy labels teach what right ones would: by hand, and as expectations."""
+"""Weights with which noisy labels act like correct ones: by hand, and as expectations."""
 
 import numpy as np
 import pytest

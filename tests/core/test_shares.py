@@ -11,7 +11,7 @@ def test_the_upper_bound_is_that_of_clopper_and_pearson():
     part, whole = np.array([0.0, 3.0, 10.0]), np.array([10.0, 10.0, 10.0])
     bound = upper_bound(part, whole, 0.05)
     assert bound == pytest.approx([*beta.ppf(0.95, [1, 4], [10, 7]), 1.0])
-    # At the bound, so few are as unlikely as the level says.
+    # At the bound, so few have exactly the probability of the level.
     assert binom.cdf([0, 3], 10, bound[:2]) == pytest.approx([0.05, 0.05])
 
 

@@ -159,7 +159,7 @@ def test_swapping_the_classes_swaps_the_rates(data, draw):
         ("positive_label_error_rate", "negative_label_error_rate"),
         ("n_positive", "n_negative"),
     ):
-        # Rates that were clipped to the edge of what can be divide by 1e-6.
+        # Rates that were clipped to the limit of what is possible divide by 1e-6.
         assert getattr(rates, one) == pytest.approx(getattr(swapped, other), abs=1e-9)
         assert getattr(rates, other) == pytest.approx(getattr(swapped, one), abs=1e-9)
     assert rates.positive_threshold == pytest.approx(1 - swapped.negative_threshold, abs=1e-12)

@@ -54,7 +54,7 @@ def test_chance_scores_leave_it_open_and_never_clean():
     assert "positive labels score no higher" in constant.reasons[0]
 
 
-def test_the_smaller_class_is_the_one_that_is_looked_at():
+def test_the_smaller_class_decides():
     """Of 10 % positives none is flipped, of 90 % negatives one in nine: then pi1 = 1/2."""
     assert _affected_share(NoiseRates.from_noise_rates(0.0, 1 / 9, 0.2)) == pytest.approx(0.5)
     assert _affected_share(NoiseRates.from_noise_rates(1 / 9, 0.0, 0.8)) == pytest.approx(0.5)
@@ -65,7 +65,7 @@ def test_the_smaller_class_is_the_one_that_is_looked_at():
     assert _affected_share(mirrored) == pytest.approx(1 - 48 / 55 * 0.8)
 
 
-def test_the_mildest_opinion_counts_be_it_a_model_or_the_mean():
+def test_the_lowest_estimate_counts_whether_of_a_model_or_of_the_mean():
     shares = iter([0.3, 0.2, 0.4])
 
     def opinion(labels, probabilities, *, sample_weight=None):
@@ -97,13 +97,13 @@ def test_a_second_opinion_can_clear_the_labels():
         (0.0501, 0.849, "cannot tell"),
     ],
 )
-def test_the_limits_are_where_they_are_said_to_be(affected, clean_auc, level):
+def test_the_limits_are_as_documented(affected, clean_auc, level):
     rates = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
     assert _decide(None, affected, 0.8, clean_auc, rates)[0] == level
     assert _decide("why", affected, 0.8, clean_auc, rates)[0] == "cannot tell"
 
 
-def test_what_clean_labels_would_give_is_the_unmixed_auc():
+def test_the_clean_auc_is_the_unmixed_auc():
     verdict = judge_labels(NOISY, SEPARATE)
     rates = verdict.noise_rates
     kept = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
@@ -111,14 +111,14 @@ def test_what_clean_labels_would_give_is_the_unmixed_auc():
 
 
 @pytest.mark.parametrize("scores", [SEPARATE, np.column_stack([SEPARATE, SEPARATE**2])])
-def test_wrong_labels_of_weight_zero_are_no_rows(scores):
+def test_wrong_labels_of_weight_zero_do_not_count(scores):
     weighted = judge_labels(NOISY, scores, sample_weight=(NOISY == TRUTH).astype(float))
     assert weighted.level == "clean"
     assert weighted.auc == pytest.approx(1, abs=1e-3)
     assert weighted.noise_rates.n_positive == (NOISY & TRUTH).sum()
 
 
-def test_weights_that_touch_only_the_members_count_too():
+def test_weights_that_affect_only_the_members_count_too():
     seen = []
 
     def remember(labels, probabilities, *, sample_weight=None):
@@ -140,7 +140,7 @@ def test_the_positive_label_is_the_one_that_is_named():
     assert one_column.n_opinions == 1
 
 
-def test_labels_that_are_all_wrong_leave_no_auc_to_speak_of():
+def test_labels_that_are_all_wrong_leave_no_auc_to_estimate():
     def hopeless(labels, probabilities, *, sample_weight=None):
         observed = float(np.mean(labels))
         return NoiseRates.from_noise_rates(0.0, observed, observed)
@@ -151,7 +151,7 @@ def test_labels_that_are_all_wrong_leave_no_auc_to_speak_of():
     assert verdict.clean_auc == 1
 
 
-def test_the_reasons_read():
+def test_the_wording_of_the_reasons():
     rates = NoiseRates.from_label_error_rates(0.25, 0.125, 0.5)
     settle = "A better model would settle it, or a person who checks a random sample of rows."
     affected = (
@@ -194,7 +194,7 @@ def test_fewer_than_100_rows_are_never_enough_to_tell(labels):
     verdict = judge_labels(labels[few], SEPARATE[few])
     assert verdict.level == "cannot tell"
     assert verdict.reasons == (
-        "There are too few rows to tell: 31 rows, and a verdict takes at least 100.",
+        "There are too few rows to tell: 31 rows, and a verdict needs at least 100.",
         "More rows would settle it, or a person who checks a random sample of them.",
     )
 
@@ -245,7 +245,7 @@ def test_it_reads_as_a_list_of_reasons():
 def test_bad_columns_are_refused():
     with pytest.raises(ValueError, match="probabilities must"):
         judge_labels(TRUTH, np.full((1000, 2), 1.5))
-    with pytest.raises(ValueError, match=r"two columns that add up to 1 are those of both classes"):
+    with pytest.raises(ValueError, match=r"columns that add up to 1 are those of the two classes"):
         judge_labels(TRUTH, np.column_stack([1 - SEPARATE, SEPARATE]))
     assert judge_labels(TRUTH, np.full((1000, 2), 0.5)).level == "cannot tell"
     with pytest.raises(ValueError, match="probabilities must not be missing; row 0 is masked"):

@@ -1,4 +1,4 @@
-"""The algorithm as pure functions on arrays: NumPy and SciPy only, nothing of scikit-learn."""
+"""The algorithm as pure functions on arrays: NumPy and SciPy only, without scikit-learn."""
 
 from rankprune.core._intervals import Interval, NoiseRateIntervals, noise_rate_intervals
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates

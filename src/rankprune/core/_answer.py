@@ -1,4 +1,4 @@
-"""What the answer is once the verdict is known: clean labels have no noise rates."""
+"""From the verdict to the rates that are reported: clean labels have no noise."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rankprune.core._verdict import Verdict
 
 
 def answered_rates(verdict: Verdict | None, estimated: NoiseRates) -> NoiseRates:
-    """Return the estimate, or no noise where the verdict is that the labels are clean."""
+    """Return the estimate, or rates of zero noise if the verdict is that the labels are clean."""
     if verdict is None or verdict.level != "clean":
         return estimated
     return estimated.with_known(positive=0.0, negative=0.0)
 
 
 def answered_intervals(rates: NoiseRates, intervals: NoiseRateIntervals) -> NoiseRateIntervals:
-    """Return the intervals around the rates of the answer, widened where they lie outside."""
+    """Return the intervals with the reported rates as estimates, widened to contain them."""
     moved: dict[str, Any] = {}
     for field in fields(intervals):
         found = getattr(intervals, field.name)
@@ -30,5 +30,5 @@ def answered_intervals(rates: NoiseRates, intervals: NoiseRateIntervals) -> Nois
 
 
 def acts(verdict: Verdict) -> bool:
-    """Return whether a check has suspects: only where noise was found."""
+    """Return whether a check has suspects, which requires that noise was found."""
     return verdict.level == "noise found"

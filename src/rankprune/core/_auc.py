@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from rankprune.core._inputs import BoolArray, FloatArray, count_true
 from rankprune.core.counting._histogram import ScoreHistogram
 
-# Scores with at least this AUC separate the classes well enough that what is left over is noise.
+# Scores with at least this AUC separate the classes so well that remaining errors are noise.
 SEPARATED_AUC = 0.85
-# From this AUC on, scores or a feature know the labels so well that they may have seen them.
+# Scores or a feature with at least this AUC predict the labels so well that they may leak them.
 TELLING_AUC = 0.995
 # One-sided 95 % quantile of the normal distribution.
 _Z = 1.6448536269514722
-# Weights count rows up to here; beyond, floats no longer hold every whole number.
+# Largest sum of weights that count rows; above it, floats cannot hold every whole number.
 _MAX_COUNT = 2.0**53
-# A sample of this many rows settles most cases: five standard errors there leave no doubt.
+# A sample of this many rows settles most cases: a lead of five standard errors leaves no doubt.
 _SAMPLE_ROWS = 1 << 17
 _Z_SAMPLE = 5.0
 
@@ -30,8 +30,8 @@ def is_informative(
 ) -> bool:
     """Return whether the lower 95 % bound of the AUC against the given labels is above 1/2.
 
-    The bound takes the variance of the AUC of chance scores (Mann and Whitney), which also holds
-    for perfect scores of a handful of rows. Whole-number weights count as repeated rows, other
+    The bound uses the variance of the AUC of random scores (Mann and Whitney), which is also valid
+    for a handful of rows with perfect scores. Whole-number weights count as repeated rows, other
     weights as importance (Kish's effective number of rows).
     """
     if sample_weight is not None:
@@ -40,8 +40,8 @@ def is_informative(
         needed = needed_auc(n_positive, n_negative)
         return auc(is_positive, probabilities, sample_weight) > needed
     if len(is_positive) > _SAMPLE_ROWS:
-        # Drawn at random, as rows may stand in an order; with a seed of its own, so that the
-        # answer does not change from call to call.
+        # Sampled at random because rows may be sorted, and with a fixed seed so that repeated
+        # calls agree.
         rows = np.random.default_rng(0).integers(0, len(is_positive), _SAMPLE_ROWS)
         sampled, scores = is_positive[rows], probabilities[rows]
         n_positive = count_true(sampled)
@@ -52,7 +52,7 @@ def is_informative(
     n_positive = count_true(is_positive)
     needed = needed_auc(n_positive, len(is_positive) - n_positive)
     least, most = _auc_bounds(is_positive, probabilities)
-    if least <= needed < most:  # the bins are too coarse to tell
+    if least <= needed < most:  # the bins are too coarse to decide
         return auc(is_positive, probabilities) > needed
     return least > needed
 
@@ -83,33 +83,33 @@ def outranked_shares(
 
 
 def needed_auc(n_positive: float, n_negative: float, z: float = _Z) -> float:
-    """Return what the AUC of scores that say something exceeds."""
+    """Return the value that the AUC of informative scores must exceed."""
     return 0.5 + z * math.sqrt((n_positive + n_negative + 1) / (12 * n_positive * n_negative))
 
 
 def _auc_bounds(is_positive: BoolArray, probabilities: FloatArray) -> tuple[float, float]:
-    """Return the AUC if every tie within a bin counted against it, and for it."""
+    """Return the lowest and the highest AUC, with rows in the same bin counted as ties."""
     histogram = ScoreHistogram.spanning(probabilities).update(is_positive, probabilities)
     return auc_bounds(*histogram.counts)
 
 
 def auc_bounds(negatives: NDArray[np.int64], positives: NDArray[np.int64]) -> tuple[float, float]:
-    """Return the AUC by the rows of each bin if ties counted against it, and for it."""
+    """Return the AUC from the rows per bin, with all ties counted against it, and for it."""
     pairs = float(positives.sum()) * float(negatives.sum())
     most = float(positives @ np.cumsum(negatives, dtype=np.float64)) / pairs
     return most - float(positives @ negatives.astype(np.float64)) / pairs, most
 
 
 def effective_rows(weights: NDArray[np.float64]) -> float:
-    """Return how many rows weights stand for: their sum if they are counts, else Kish's number."""
+    """Return the effective number of rows: the sum of weights that are counts, else Kish's."""
     return float(weights.sum()) if are_counts(weights) else kish_rows(weights)
 
 
 def are_counts(weights: NDArray[np.float64]) -> bool:
-    """Return whether weights say how often a row was seen."""
+    """Return whether the weights are counts: whole numbers whose sum a float holds exactly."""
     return bool((weights == np.floor(weights)).all()) and float(weights.sum()) <= _MAX_COUNT
 
 
 def kish_rows(weights: NDArray[np.float64]) -> float:
-    """Return the number of equal rows that would say as much as these weighted ones (Kish)."""
+    """Return the number of equally weighted rows that are as informative as these (Kish)."""
     return float(weights.sum() ** 2 / (weights @ weights))

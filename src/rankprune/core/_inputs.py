@@ -1,4 +1,4 @@
-"""The entrance of the data line: labels, probabilities and weights are checked here, once."""
+"""The start of the data line: labels, probabilities and weights are checked here, once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Rows handled at a time: large enough to hide Python's overhead, small enough to stay in cache.
+# Number of rows per block: large enough to hide Python's overhead, small enough to stay in cache.
 BLOCK_ROWS = 1 << 16
-# Beyond this and its inverse, squares and products of weights would overflow.
+# Smallest positive weight; the largest is its inverse. Beyond them, squares would overflow.
 _LIGHTEST = 1e-100
 
 BoolArray = NDArray[np.bool_]
@@ -37,7 +37,7 @@ def count_true(mask: BoolArray) -> int:
 
 @dataclass(frozen=True)
 class BinaryLabels:
-    """Given labels, checked: which rows are positive, and the two values in sorted order."""
+    """Checked labels: which rows are positive, and the two values in sorted order."""
 
     is_positive: BoolArray
     classes: NDArray[Any]
@@ -45,7 +45,7 @@ class BinaryLabels:
 
     @property
     def positive_column(self) -> int:
-        """Return where the positive label stands among the classes."""
+        """Return the index of the positive label in ``classes``."""
         return int(self.classes[1] == self.pos_label)
 
 
@@ -65,16 +65,16 @@ def validate_inputs(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Inputs:
-    """Return labels, probabilities and weights after every check that concerns them together."""
+    """Return labels, probabilities and weights, checked one by one and against each other."""
     checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
     n_rows = len(checked.is_positive)
     return Inputs(checked.is_positive, validate_probabilities(probabilities, n_rows), weight)
 
 
 def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArray, FloatArray]:
-    """Return a batch of labels 0 and 1, and of numbers whose range is yet to be looked at.
+    """Return the labels (0 or 1) and the numbers of a batch; the range is not checked yet.
 
-    A batch may hold no row, and one label only.
+    A batch may be empty, or hold only one of the two labels.
     """
     given, numbers = as_array(labels, "labels"), as_array(probabilities, "probabilities")
     for values, name in ((given, "labels"), (numbers, "probabilities")):
@@ -100,7 +100,7 @@ def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArr
 
 
 def validate_batch_labels(labels: ArrayLike) -> NDArray[Any]:
-    """Return the labels of a batch, whatever they are, of which none is missing."""
+    """Return the labels of a batch, of any values, after checking that none is missing."""
     values = as_array(labels, "labels")
     values = values.astype(object) if values.dtype.kind in "OT" else values
     _refuse_missing_labels(values, "labels")
@@ -110,8 +110,8 @@ def validate_batch_labels(labels: ArrayLike) -> NDArray[Any]:
 def _refuse_other_labels(given: NDArray[Any]) -> None:
     row = int(np.flatnonzero(~np.asarray((given == 0) | (given == 1), dtype=bool))[0])
     raise ValueError(
-        f"labels must be 0 or 1 in every batch; row {row} of one holds "
-        f"{given.tolist()[row]!r}. Name the positive one of other labels with pos_label."
+        f"labels must be 0 or 1 in every batch; row {row} of a batch holds "
+        f"{given.tolist()[row]!r}. For other labels, name the positive one with pos_label."
     )
 
 
@@ -122,10 +122,10 @@ def validate_weighted_labels(
     pos_label: Any = None,
     name: str = "labels",
 ) -> tuple[BinaryLabels, NDArray[np.float64] | None]:
-    """Return labels and weights.
+    """Return checked labels and weights.
 
-    Classes are counted among the rows of positive weight; a value that only rows of weight zero
-    hold is as absent as those rows.
+    Only rows of positive weight determine the two classes; a value that occurs only in rows of
+    weight zero does not count.
     """
     values = _label_values(labels, name)
     weight = validate_sample_weight(sample_weight, len(values))
@@ -136,7 +136,7 @@ def validate_weighted_labels(
     elif pos_label not in classes.tolist():
         raise ValueError(
             f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
-            "Name the class you look for, with the type it has in the labels."
+            "Pass the class you want to detect, with the same type as in the labels."
         )
     if weight is not None or is_second is None or pos_label != classes[1]:
         is_second = np.asarray(values == pos_label, dtype=bool)
@@ -158,7 +158,7 @@ def validate_probabilities(
     if values.ndim == 2:
         raise ValueError(
             f"{name} must be one-dimensional, one P(positive) per row, got shape {values.shape}. "
-            "Pass one column: predict_proba(X)[:, 1] where the positive class is classes_[1]."
+            "Pass one column: predict_proba(X)[:, 1] if the positive class is classes_[1]."
         )
     values = _real_numbers(
         _one_dimensional(values, name, "one P(positive) per row"),
@@ -194,7 +194,7 @@ def validate_scores(scores: ArrayLike, n_rows: int) -> FloatArray:
 def validate_sample_weight(
     sample_weight: ArrayLike | None, n_rows: int
 ) -> NDArray[np.float64] | None:
-    """Return the weights as finite, non-negative float64, or None where none were given."""
+    """Return the weights as finite, non-negative float64, or None if none were given."""
     if sample_weight is None:
         return None
     given = as_array(sample_weight, "sample_weight")
@@ -219,20 +219,20 @@ def validate_sample_weight(
     if not values.any():
         raise ValueError(
             "sample_weight must be above 0 for some row; all weights are zero. "
-            "Pass None to weigh every row alike."
+            "Pass None to weight all rows equally."
         )
     return values
 
 
 def validate_trusted(trusted: ArrayLike | None, n_rows: int) -> BoolArray:
-    """Return a boolean array that marks the rows whose labels a person settled."""
+    """Return a boolean array that marks the rows whose labels a person has settled."""
     if trusted is None:
         return np.zeros(n_rows, dtype=bool)
     return validate_mask(trusted, n_rows, "trusted", "settled rows")
 
 
 def validate_mask(mask: ArrayLike, n_rows: int, name: str, marked: str) -> BoolArray:
-    """Return a boolean array that marks some rows."""
+    """Return a mask, checked to be a boolean array with one value per row."""
     values = _one_dimensional(as_array(mask, name), name, "one boolean per row")
     if values.dtype != bool:
         raise ValueError(
@@ -244,7 +244,7 @@ def validate_mask(mask: ArrayLike, n_rows: int, name: str, marked: str) -> BoolA
 
 
 def validate_choices(values: Any, name: str) -> list[float]:
-    """Return numbers above 0 to choose from, at least one."""
+    """Return a non-empty list of positive numbers to choose from."""
     choices = _real_numbers(
         _one_dimensional(as_array(values, name), name, "numbers to choose from"),
         name,
@@ -253,7 +253,7 @@ def validate_choices(values: Any, name: str) -> list[float]:
     bad = np.flatnonzero(~((choices > 0) & (choices < np.inf)))
     if bad.size:
         raise ValueError(
-            f"{name} must be finite and above 0, got {choices[bad[0]]:g}. Leave that one out."
+            f"{name} must be finite and above 0, got {choices[bad[0]]:g}. Remove it from the list."
         )
     return [float(value) for value in choices]
 
@@ -278,7 +278,7 @@ def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return the values as an array, of which none is masked."""
+    """Return the values as an array, after checking that none is masked."""
     if np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
         raise ValueError(
@@ -300,13 +300,13 @@ def _one_dimensional(values: NDArray[Any], name: str, content: str) -> NDArray[A
 
 def _real_numbers(values: NDArray[Any], name: str, advice: str) -> FloatArray:
     if values.dtype.kind == "f" and values.dtype.itemsize in (4, 8):
-        # Bytes in the order of another machine would be misread where bits are looked at.
+        # Code that reads the bits of a float would misread bytes in a foreign order.
         return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
     if values.dtype.kind in "biufO":
         try:
             return values.astype(np.float64)
         except (TypeError, ValueError):
-            pass  # texts or missing values in an object array: said below
+            pass  # strings or missing values in an object array: reported below
     raise ValueError(f"{name} must be real numbers, got dtype {values.dtype}. {advice}")
 
 
@@ -319,7 +319,7 @@ def _refuse_other_length(values: NDArray[Any], n_rows: int, name: str) -> None:
 
 
 def refuse_improbable(values: FloatArray, name: str) -> None:
-    """Raise the error about the first value that lies outside of [0, 1]."""
+    """Raise an error that names the first value outside [0, 1]."""
     row = int(np.flatnonzero(~((values >= 0) & (values <= 1)))[0])
     if math.isnan(values[row]):
         advice = "Find out why the model gives no score there, or leave the row out."
@@ -352,7 +352,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArray | None]:
-    """Return the two values in sorted order and, where it comes for free, who has the second."""
+    """Return the two sorted values and, if that needs no extra pass, which rows have the second."""
     if values.dtype.kind in "biuf":
         found = _two_numbers(values)
         if found is not None:
@@ -382,14 +382,14 @@ def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArr
             "classification is supported. The type of the target is multiclass. Wrap the "
             "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
         )
-    # From a list, so that numbers or texts held as objects get a dtype of their own.
+    # Built from a list, so that numbers or strings held as objects get their own dtype.
     return np.array(classes.tolist()) if classes.dtype == object else classes, None
 
 
 def _two_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:
-    """Return the classes and who has the larger one, in one pass; None if there are not two.
+    """Return the two classes and which rows have the larger one, or None if there are not two.
 
-    Labels are the longest array that is checked, and numbers need no sorting.
+    Unlike strings, numbers need no sort, which would be slow for many rows.
     """
     first = values[0]
     other = None
@@ -402,7 +402,7 @@ def _two_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:
         return None
     low, high = min(first, other), max(first, other)
     classes = np.array([low, high], dtype=values.dtype)
-    # One byte a row and already 0 and 1: nothing to copy, only to check.
+    # Labels of one byte that are already 0 and 1 are checked without a copy.
     is_view = values.dtype.itemsize == 1 and low == 0 and high == 1
     is_high = values.view(bool) if is_view else np.empty(len(values), dtype=bool)
     n_found = 0

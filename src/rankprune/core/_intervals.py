@@ -1,4 +1,4 @@
-"""How sure the noise rates are: intervals by resampling, each naming the chance that it covers."""
+"""How certain the noise rates are: bootstrap intervals, each with a note on what it covers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from rankprune.core.estimators._registry import (
     find_noise_estimator,
 )
 
-# What is known of the positive and of the negative noise rate.
+# The positive and the negative noise rate, each None if it is not known.
 KnownRates = tuple[float | None, float | None]
 
-# Draws until both classes are in a resample; more would take for ever.
+# Number of attempts to draw a resample with enough rows of each class.
 _MAX_DRAWS = 1000
 
-# More rows than this are drawn again from bins of neighbouring scores: a resample of ten million
-# rows would take as long as the whole estimate, and move the rates by less than can be told.
+# More rows than this are resampled from bins of neighbouring scores: a resample of ten million
+# rows would take as long as the whole estimate, and barely change the rates.
 _MANY_ROWS, _N_BINS = 100_000, 4_000
 
-# Narrower than the digits that are shown: such intervals say nothing, and get the width that the
-# number of rows leaves possible at least.
+# Intervals narrower than the digits shown are not credible; they are widened to the uncertainty
+# that follows from the number of rows alone.
 _NARROW = 1e-3
 
 
@@ -48,9 +48,9 @@ class Interval:
     Attributes
     ----------
     estimate, low, high : float
-        The interval holds the estimate.
+        The estimate and the limits of the interval, which always contains the estimate.
     covers : str
-        The chance that the interval accounts for, and what it leaves out.
+        The sources of uncertainty that the interval covers, and those it leaves out.
 
     Examples
     --------
@@ -78,11 +78,12 @@ class NoiseRateIntervals:
     positive_label_error_rate, negative_label_error_rate : Interval
     estimated_prevalence : Interval
     level : float
-        The share of such intervals that would hold the rate, if nothing but the chance they cover
-        were at work.
+        Confidence level: the share of such intervals that would contain the rate if there were no
+        other uncertainty than the one they cover.
     n_resamples : int
+        Number of bootstrap resamples.
     reliable : bool
-        False where the probabilities do not tell the labels apart.
+        False if the probabilities do not tell the labels apart.
 
     Examples
     --------
@@ -128,10 +129,10 @@ def noise_rate_intervals(
     pos_label: Any = None,
     random_state: RandomState = None,
 ) -> NoiseRateIntervals:
-    """Return the noise rates with intervals by the bootstrap over rows.
+    """Return the noise rates with bootstrap intervals over rows.
 
-    The intervals say how far the rates would move with other rows of the same kind and the same
-    models. They do not cover a bias that every resample shares: where the classes overlap and the
+    The intervals show how much the rates would vary with other rows of the same kind and the same
+    models. They do not cover a bias that all resamples share: if the classes overlap and the
     probabilities cannot tell them apart, the rates are too high and so are the intervals.
 
     Parameters
@@ -145,14 +146,14 @@ def noise_rate_intervals(
     level : float, default=0.95
         Confidence level.
     n_resamples : int, default=200
-        How often the rows are drawn again and the rates estimated from them.
+        Number of bootstrap resamples from which the rates are estimated.
     sample_weight : array-like of shape (n_rows,), default=None
-        Whole-number weights count rows, which are drawn one by one; other weights stay with their
-        row, which is drawn as a whole.
+        Whole-number weights count rows, which are drawn one by one. A row with any other weight is
+        drawn as a whole and keeps its weight.
     pos_label : default=None
         The positive label; the larger of the two values by default.
     random_state : int, Generator, RandomState or None, default=None
-        Decides which rows are drawn.
+        Controls which rows are drawn.
 
     Returns
     -------
@@ -191,7 +192,7 @@ def row_intervals(
     n_resamples: int,
     random_state: RandomState,
 ) -> NoiseRateIntervals:
-    """Return intervals around rates by drawing rows again; known rates stay as they are."""
+    """Return bootstrap intervals around the rates; known rates stay fixed."""
     validate_level(level)
     replicates = row_replicates(inputs, method, n_resamples, random_state)
     sizes = label_rows(inputs.is_positive, inputs.sample_weight)
@@ -199,7 +200,7 @@ def row_intervals(
 
 
 def label_rows(is_positive: BoolArray, weight: NDArray[np.float64] | None) -> tuple[float, float]:
-    """Return how many rows of the positive and of the negative label there effectively are."""
+    """Return the effective number of rows with the positive and with the negative label."""
     rows = row_weights(is_positive, weight)
     return float(rows[is_positive].sum()), float(rows[~is_positive].sum())
 
@@ -207,10 +208,10 @@ def label_rows(is_positive: BoolArray, weight: NDArray[np.float64] | None) -> tu
 def row_replicates(
     inputs: Inputs, method: str | NoiseEstimator, n_resamples: int, random_state: RandomState
 ) -> list[NoiseRates]:
-    """Return the rates of rows drawn again, without looking whether each resample is sound."""
+    """Return the rates of each resample, without checking whether its scores are informative."""
     estimator = find_noise_estimator(method)
     inputs = coarser(inputs)
-    # In the order of the scores, which estimators sort by: sorted rows are sorted faster.
+    # Estimators sort by score, which is faster if the rows are already in that order.
     order = np.argsort(inputs.probabilities, kind="stable")
     weight = None if inputs.sample_weight is None else inputs.sample_weight[order]
     inputs = Inputs(inputs.is_positive[order], inputs.probabilities[order], weight)
@@ -224,19 +225,21 @@ def row_replicates(
 
 
 def coarser(inputs: Inputs) -> Inputs:
-    """Return many rows as few: bins of neighbouring scores, weighted by the rows of each label.
+    """Return many rows as a few: bins of neighbouring scores, weighted by the rows of each label.
 
-    What ranks rows or averages their scores hardly sees a difference; up to 100,000 rows there is
-    none.
+    This hardly affects estimators that rank rows or average their scores. Up to 100,000 rows, and
+    rows whose weights are not counts, are returned unchanged.
     """
     weight = inputs.sample_weight
     if len(inputs.is_positive) <= _MANY_ROWS or not (weight is None or are_counts(weight)):
         return inputs
     rows = row_weights(inputs.is_positive, weight)
     groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
-    # Narrow towards both ends, where a rare class and the surest rows are.
+    # Bins are narrow near both ends, where a rare class and the most confident rows are.
     place = logit(groups.mid_ranks())
-    bins = ((place - place[0]) * (_N_BINS / (place[-1] - place[0]))).astype(np.intp)
+    # A single score is a single bin.
+    width = (place[-1] - place[0]) / _N_BINS or 1.0
+    bins = ((place - place[0]) / width).astype(np.intp)
     size, positive, score = groups.in_bins(bins, groups.scores)
     is_positive = np.repeat([True, False], len(score))
     counts = np.concatenate([positive, size - positive])
@@ -247,14 +250,14 @@ def coarser(inputs: Inputs) -> Inputs:
 def estimate_drawn(
     estimator: NoiseEstimator, inputs: Inputs, times: NDArray[np.int64], *, in_counts: bool
 ) -> NoiseRates:
-    """Return the rates of rows that were drawn so many times; counts include the weights."""
+    """Return the rates after drawing each row ``times`` times; counts include the weights."""
     weight = inputs.sample_weight
     if weight is None or in_counts:
         rows = np.flatnonzero(times)
         drawn = times[rows].astype(np.float64)
     else:
-        # Drawn twice is two rows of that weight, not one of twice the weight: what weights say of
-        # the number of rows must not change with the draw.
+        # A row drawn twice is two rows of that weight, not one of twice the weight: the effective
+        # number of rows must not change with the draw.
         rows = np.repeat(np.arange(len(times)), times)
         drawn = weight[rows]
     labels = inputs.is_positive[rows].view(np.int8)
@@ -264,7 +267,7 @@ def estimate_drawn(
 def drawn_weight(
     weight: NDArray[np.float64] | None, times: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the weight of each row after it was drawn so many times."""
+    """Return the weight of each row after it was drawn ``times`` times."""
     if weight is None or are_counts(weight):
         return times.astype(np.float64)
     return np.asarray(times * weight)
@@ -279,21 +282,24 @@ def resamples(
     least: int = 1,
     doubted: BoolArray | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield how often each row is drawn, with so many of each class, and both in doubt."""
+    """Yield how often each row is drawn, with at least ``least`` different rows of each class.
+
+    If ``doubted`` is given, each class also includes at least one doubted row.
+    """
     needed = [(is_positive, least), (~is_positive, least)]
     if doubted is not None:
         needed += [(is_positive & doubted, 1), (~is_positive & doubted, 1)]
     draw = _drawing(len(is_positive), weight, generator)
     for _ in range(n_resamples):
-        # A class of few rows is missing from many resamples, which then say nothing.
+        # A small class is missing from many resamples, from which no rate can be estimated.
         for _ in range(_MAX_DRAWS):
             times = draw()
             if all(np.count_nonzero(times[rows]) >= number for rows, number in needed):
                 break
         else:
             raise ValueError(
-                f"the labels must hold enough rows of each class to draw {least} of each again; "
-                f"{_MAX_DRAWS} draws found fewer. Use fewer folds, or more rows."
+                f"the labels must hold enough rows of each class for resamples with {least} of "
+                f"each; {_MAX_DRAWS} draws had fewer. Use fewer folds, or more rows."
             )
         yield times
 
@@ -323,9 +329,9 @@ def intervals_from(
     *,
     sizes: tuple[float, float],
 ) -> NoiseRateIntervals:
-    """Return percentile intervals from the rates of the resamples; a known rate is a point.
+    """Return percentile intervals from the rates of the resamples; a known rate gets zero width.
 
-    Resamples that all agree leave the chance in so many rows of each label (``sizes``).
+    If the resamples agree, the width follows from the number of rows of each label (``sizes``).
     """
     tail = (1 - validate_level(level)) / 2
     replicates = [resampled_rates(replicate, *known) for replicate in replicates]
@@ -338,7 +344,7 @@ def intervals_from(
             return Interval(estimate, estimate, estimate, covers)
         values = [getattr(replicate, name) for replicate in replicates]
         quantiles = np.quantile(values, [tail, 1 - tail])
-        # An estimate at the edge of its own resamples still lies in its interval.
+        # The interval contains the estimate even if the resamples do not surround it.
         low, high = min(float(quantiles[0]), estimate), max(float(quantiles[1]), estimate)
         if high - low < _NARROW:
             whole = np.array([rows_of[name]])
@@ -359,7 +365,7 @@ def intervals_from(
 
 
 def _known_names(known: KnownRates) -> set[str]:
-    """Return the rates that are known, also because no noise is known to reach a label."""
+    """Return the names of known rates, with label error rates that are known to be zero."""
     positive, negative = known
     names = {
         "positive_noise_rate": positive is not None,
@@ -371,7 +377,7 @@ def _known_names(known: KnownRates) -> set[str]:
 
 
 def _rows_of_rates(rates: NoiseRates, sizes: tuple[float, float]) -> dict[str, float]:
-    """Return how many rows each rate is a share of."""
+    """Return the number of rows that each rate is a share of."""
     positive, negative = sizes
     n_rows = positive + negative
     return {
@@ -386,7 +392,7 @@ def _rows_of_rates(rates: NoiseRates, sizes: tuple[float, float]) -> dict[str, f
 def resampled_rates(
     rates: NoiseRates, positive: float | None, negative: float | None
 ) -> NoiseRates:
-    """Return the rates of a resample with what is known put in, as far as its labels allow."""
+    """Return the rates of a resample with known rates inserted, as far as its labels allow."""
     if positive is None and negative is None:
         return rates
     observed = rates.observed_prevalence

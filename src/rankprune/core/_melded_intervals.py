@@ -1,8 +1,9 @@
-"""What random samples of parts tell about the whole: exact limits of each part, melded.
+"""Confidence limits from random samples of parts of the rows: exact for each part, then melded.
 
-A part of the rows is known by its size, how many of it were drawn at random, and how many of
-these are wrong. For one part the limits are those of Clopper and Pearson, for rows drawn without
-putting them back. For several they are melded, as Fay, Proschan and Brittain have shown.
+A part of the rows is described by its size, the number of rows drawn from it at random, and the
+number of these that are wrong. For one part, the limits are those of Clopper and Pearson for
+sampling without replacement. For several, they are melded by the method of Fay, Proschan and
+Brittain.
 """
 
 from __future__ import annotations
@@ -19,29 +20,30 @@ from scipy.stats import qmc
 
 from rankprune.core._inputs import FloatArray
 
-# Points at which limits are evaluated, and the most parts there can be.
+# Number of points at which limits are evaluated, and maximum number of parts.
 _N_POINTS, _MAX_PARTS = 1 << 13, 4
-# Totals of a part are looked at one by one up to so many, and in steps beyond; limits are then
-# rounded away from the estimate.
+# Up to this many possible totals of a part are evaluated one by one, more in steps; limits are
+# then rounded away from the estimate.
 _MAX_TOTALS = 1000
-# Totals less likely than this are not looked at; the points come nowhere near it.
+# Totals less likely than this are skipped; the levels of the points are nowhere near it.
 _NEVER = 1e-7
 
-# Of the totals of all parts, increasing in each.
+# A function of the totals of all parts that increases in each of them.
 Quantity = Callable[[Sequence[Any]], Any]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the rows of which some were drawn at random.
+    """A part of the rows, some of which were drawn at random.
 
     Attributes
     ----------
     size : int
-        Rows in it.
+        Number of rows in the part.
     drawn : int
+        Number of rows drawn.
     wrong : int
-        Of those drawn.
+        Number of drawn rows that are wrong.
     """
 
     size: int
@@ -49,24 +51,24 @@ class Part:
     wrong: int
 
     def together(self, other: Part) -> Part:
-        """Return two parts as one; rows must have been drawn from both at the same rate."""
+        """Return both parts as one; rows must have been drawn from both at the same rate."""
         return Part(self.size + other.size, self.drawn + other.drawn, self.wrong + other.wrong)
 
 
 def melded_lower_limit(parts: Sequence[Part], quantity: Quantity, level: float) -> float:
-    """Return what the quantity falls short of with a chance of 1 - `level`, at most."""
+    """Return a lower limit, which the quantity is below with probability at most 1 - `level`."""
     low = quantity([_limits(part)[0][points] for part, points in _paired(parts)])
     return float(np.quantile(low, 1 - level, method="lower"))
 
 
 def melded_upper_limit(parts: Sequence[Part], quantity: Quantity, level: float) -> float:
-    """Return what the quantity exceeds with a chance of 1 - `level`, at most."""
+    """Return an upper limit, which the quantity exceeds with probability at most 1 - `level`."""
     high = quantity([_limits(part)[1][points] for part, points in _paired(parts)])
     return float(np.quantile(high, level, method="higher"))
 
 
 def _paired(parts: Sequence[Part]) -> list[tuple[Part, NDArray[np.intp]]]:
-    """Return each part with the points at which its limits meet those of the others."""
+    """Return each part with the points at which its limits are combined with the others'."""
     return list(zip(parts, _orders(), strict=False))
 
 
@@ -79,10 +81,10 @@ def _orders() -> list[NDArray[np.intp]]:
 
 @lru_cache(maxsize=4096)
 def _limits(part: Part) -> tuple[FloatArray, FloatArray]:
-    """Return lower and upper limits of the part's wrong rows, from the least level to the highest.
+    """Return a lower and an upper limit of the wrong rows of the part at every point.
 
-    The lower ones fall short of the truth with the chance 1 - u of their point u at least, the
-    upper ones exceed it with the chance u at least.
+    At the point u in (0, 1), the lower limit is at or below the truth with probability at least
+    1 - u, and the upper limit is at or above it with probability at least u.
     """
     chance = (np.arange(_N_POINTS) + 0.5) / _N_POINTS
     size, drawn, wrong = part.size, part.drawn, part.wrong
@@ -92,18 +94,18 @@ def _limits(part: Part) -> tuple[FloatArray, FloatArray]:
     least, most = wrong, size - (drawn - wrong)
     totals = _totals(part, least, most)
     at_most, at_least = _tails(part, totals)
-    # The largest total under which so few wrong ones are no rarer than 1 - u; there always is
-    # one, the least.
+    # The largest total for which so few wrong rows have a probability of at least 1 - u; the
+    # least total always does.
     last = np.searchsorted(-at_most, -(1 - chance), side="right") - 1
     upper = np.append(totals[1:] - 1, most)[np.maximum(last, 0)]
-    # The smallest total under which so many are no rarer than u.
+    # The smallest total for which so many have a probability of at least u.
     first = np.minimum(np.searchsorted(at_least, chance), len(totals) - 1)
     lower = np.insert(totals[:-1] + 1, 0, least)[first]
     return lower.astype(np.float64), upper.astype(np.float64)
 
 
 def _totals(part: Part, least: int, most: int) -> NDArray[np.int64]:
-    """Return the numbers of wrong rows that the part may have, in steps where they are many."""
+    """Return the possible numbers of wrong rows in the part, in steps if there are many."""
     right = part.drawn - part.wrong
     low = betaincinv(part.wrong, right + 1, _NEVER) if part.wrong else 0.0
     high = betaincinv(part.wrong + 1, right, 1 - _NEVER) if right else 1.0
@@ -115,7 +117,7 @@ def _totals(part: Part, least: int, most: int) -> NDArray[np.int64]:
 
 
 def _tails(part: Part, totals: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-    """Return how likely at most, and at least, so many wrong ones are, for each total."""
+    """Return, for each total, the probability of at most and of at least so many wrong rows."""
     size, drawn, wrong = part.size, part.drawn, part.wrong
     counts = np.arange(drawn + 1)[:, None]
     possible = (counts <= totals) & (drawn - counts <= size - totals)

@@ -1,6 +1,6 @@
 """The noise rates and the algebra between them: from counts and estimates to what drives pruning.
 
-A *noise rate* looks at a true class, a *label error rate* looks at a given label.
+A *noise rate* is a share of a true class, a *label error rate* is a share of a given label.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from rankprune.core._rate_algebra import (
 )
 from rankprune.core._words import RATE_NAMES, rates_title
 
-# Fields that the one-line representation leaves out, or shows only where they say something.
+# Fields that the one-line representation omits, or shows only if they are not the default.
 _NOT_SHOWN = ("counts", "reliable", "clipped")
-# Numbers that may be None, and what they must be otherwise.
+# Numbers that may be None, and the check that applies otherwise.
 _OPTIONAL = {
     "positive_threshold": validate_fraction,
     "negative_threshold": validate_fraction,
@@ -42,14 +42,14 @@ _OPTIONAL = {
 
 @dataclass(frozen=True)
 class ConfidentCounts:
-    """Rows (or mass) confidently of a true class, by the label they were given.
+    """Number (or mass) of rows that confidently belong to a true class, by given label.
 
     Attributes
     ----------
     positives_labeled_positive, positives_labeled_negative : float
-        Rows at or above the positive threshold.
+        Number of rows at or above the positive threshold.
     negatives_labeled_positive, negatives_labeled_negative : float
-        Rows at or below the negative threshold.
+        Number of rows at or below the negative threshold.
 
     Notes
     -----
@@ -72,9 +72,9 @@ class ConfidentCounts:
 
 @dataclass(frozen=True, repr=False)
 class NoiseRates:
-    """How many labels are wrong, seen from the true classes and from the given labels.
+    """How many labels are wrong, as shares of the true classes and of the given labels.
 
-    Made by `estimate_noise_rates`, or from two known rates by one of the class methods.
+    Returned by `estimate_noise_rates`, or built by one of the class methods.
 
     Attributes
     ----------
@@ -91,18 +91,18 @@ class NoiseRates:
     estimated_prevalence : float
         Share of true positives that follows from the rates.
     positive_threshold, negative_threshold : float or None
-        A row at or above the first is confidently positive, one at or below the second
-        confidently negative. None where the estimator has no thresholds.
+        A row at or above the first is confidently positive, one at or below the second is
+        confidently negative. None if the estimator has no thresholds.
     counts : ConfidentCounts or None
-        The four confident counts. None where the estimator has none.
+        The four confident counts, or None if the estimator has none.
     n_positive, n_negative : float or None
-        Rows with each label; their mass where rows are weighted. None where the rates were not
-        taken from rows.
+        Number of rows with each label, or their mass if rows are weighted. None if the rates were
+        not computed from rows.
     reliable : bool
-        False where the probabilities did not tell the labels apart. Nothing is pruned and no
-        weight is corrected on such rates.
+        False if the probabilities did not tell the labels apart. With such rates, nothing is
+        pruned and no weight is corrected.
     clipped : bool
-        True where an estimate contradicted the share of positive labels and was moved to the
+        True if an estimate contradicted the share of positive labels and was moved to the
         nearest possible rate.
 
     Notes
@@ -132,7 +132,7 @@ class NoiseRates:
     clipped: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that no rows can have, so that whoever gets rates may trust them."""
+        """Refuse impossible values, so that all other code can trust the rates."""
         validate_rate(self.positive_noise_rate, "positive_noise_rate")
         validate_rate(self.negative_noise_rate, "negative_noise_rate")
         validate_fraction(self.positive_label_error_rate, "positive_label_error_rate")
@@ -174,7 +174,7 @@ class NoiseRates:
         negative = validate_rate(negative, "negative_noise_rate")
         observed = validate_share(observed_prevalence, "observed_prevalence")
         refuse_impossible(positive, negative, observed)
-        # Within rounding of a bound means at it: the algebra divides by what is left beside it.
+        # A rate within rounding of its bound is set to it: the algebra divides by the difference.
         negative, positive = min(negative, observed), min(positive, 1 - observed)
         # Two differences of at least zero, both zero only if positive + negative = 1.
         true_positives, true_negatives = observed - negative, (1 - observed) - positive
@@ -192,12 +192,12 @@ class NoiseRates:
     def from_true_labels(
         cls, true_labels: ArrayLike, labels: ArrayLike, *, pos_label: Any = None
     ) -> NoiseRates:
-        """Return the rates that labels have, counted where the truth is known.
+        """Return the rates counted from known true labels.
 
         Parameters
         ----------
         true_labels, labels : array-like of shape (n_rows,)
-            Right and given labels of the same rows, of the same two values.
+            True and given labels of the same rows, with the same two values.
         pos_label : default=None
             The positive label; the larger of the two values by default.
 
@@ -215,7 +215,7 @@ class NoiseRates:
             raise ValueError(
                 "true_labels must have the values and the length of labels, got "
                 f"{len(is_true)} of {truth.classes.tolist()} for {len(is_given)} of "
-                f"{given.classes.tolist()}. Pass both for the same rows, in the same words."
+                f"{given.classes.tolist()}. Pass both for the same rows, with the same values."
             )
         return rates_of_rows(
             float((~is_given[is_true]).mean()), float(is_given[~is_true].mean()), is_given, None
@@ -291,7 +291,7 @@ class NoiseRates:
     def from_label_error_rates(
         cls, positive: float, negative: float, observed_prevalence: float
     ) -> NoiseRates:
-        """Return all rates from the two label error rates, as an audit of labels finds them.
+        """Return all rates from the two label error rates, such as those found by an audit.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class NoiseRates:
     ) -> NoiseRates:
         """Return the rates with one or both noise rates replaced by known ones.
 
-        What is known wins: an estimate that contradicts it gives way.
+        Known rates take precedence: an estimate that contradicts them is adjusted.
 
         Examples
         --------
@@ -344,7 +344,7 @@ class NoiseRates:
             negative = validate_rate(negative, "negative_noise_rate")
         if positive is None and negative is None:
             return self
-        # What is known must be possible by itself before an estimate is fitted to it.
+        # Known rates must be possible by themselves before an estimate is adjusted to them.
         refuse_impossible(positive or 0.0, negative or 0.0, observed)
         clipped = False
         if positive is None:
@@ -385,7 +385,7 @@ class NoiseRates:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as a dictionary that JSON can hold.
+        """Return all fields as a dictionary that can be stored as JSON.
 
         Examples
         --------
@@ -415,7 +415,7 @@ class NoiseRates:
 
 
 def validate_noise_rates(noise_rates: Any) -> None:
-    """Refuse anything but NoiseRates where they are asked for."""
+    """Raise a TypeError unless the argument is an instance of NoiseRates."""
     if not isinstance(noise_rates, NoiseRates):
         raise TypeError(
             f"noise_rates must be NoiseRates, got {type(noise_rates).__name__}. Pass what "
@@ -429,7 +429,7 @@ def rates_of_rows(
     labels: BoolArray,
     sample_weight: NDArray[np.float64] | None,
 ) -> NoiseRates:
-    """Return the possible rates of these rows nearest to the two, with the mass of each class."""
+    """Return the possible rates nearest to the two given ones, with the mass of each label."""
     is_positive = labels.view(bool)
     weight = np.ones(len(is_positive)) if sample_weight is None else sample_weight
     n_positive, n_negative = float(weight[is_positive].sum()), float(weight[~is_positive].sum())

@@ -1,4 +1,4 @@
-"""Single numbers that a caller passes: rates, shares, counts and levels are checked here."""
+"""Checks of single numbers that a caller passes: rates, shares, counts and levels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def validate_rate(value: Any, name: str) -> float:
             "it out to have it estimated."
         )
     rate = float(value)
-    if not 0 <= rate < 1:  # also true of NaN
+    if not 0 <= rate < 1:  # also refuses NaN
         raise ValueError(
             f"{name} must lie in [0, 1), got {rate:g}. It is a share of rows, not a count or a "
             "percentage."
@@ -36,7 +36,7 @@ def validate_share(value: Any, name: str) -> float:
 
 
 def validate_fraction(value: Any, name: str) -> float:
-    """Return a share of anything as a float in [0, 1]."""
+    """Return any share as a float in [0, 1]."""
     # Written so that NaN, which compares false, is refused too.
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise ValueError(
@@ -57,7 +57,7 @@ def validate_mass(value: Any, name: str) -> float:
 
 
 def validate_label_frequency(value: Any) -> float:
-    """Return the share of positives that are labeled as a float in (0, 1]."""
+    """Return the label frequency (share of positives that are labeled) as a float in (0, 1]."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 1:
         raise ValueError(
             f"label_frequency must lie in (0, 1], got {value!r}. It is the share of the positives "

@@ -25,7 +25,7 @@ from rankprune.core.counting._kernel import kernel_for
 from rankprune.core.counting._selection import Ranked, value_of_rank
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 
-# A residue of a row's weight below this share is rounding, not mass that stays.
+# A remainder below this share of a row's weight is rounding error, not weight to keep.
 _NO_RESIDUE = 1e-9
 
 
@@ -39,12 +39,12 @@ class Pruning:
         True means dropped.
     positive_cutoff, negative_cutoff : float or None
         Probability of the last row pruned among the positive labels (the highest such) and among
-        the negative labels (the lowest such). None where none is pruned.
+        the negative labels (the lowest such). None if no row is pruned.
     n_positive_pruned, n_negative_pruned : float
-        Rows dropped of each label; their mass where rows are weighted.
+        Number of rows dropped of each label, or their mass if rows are weighted.
     sample_weight : ndarray or None
-        Where rows are weighted: the weight that stays on each row, 0 on dropped ones and a part
-        of its weight on a row at the cut-off.
+        If rows are weighted: the weight that each row keeps, 0 for dropped rows and a part of the
+        weight for a row at the cut-off.
 
     Notes
     -----
@@ -76,7 +76,7 @@ class Suspects:
     rows : ndarray of int
         Row numbers.
     margins : ndarray of float
-        How far the probability of each lies beyond the cut-off of its label, 0 at the cut-off.
+        Distance of each probability beyond the cut-off of its label, 0 at the cut-off.
 
     Examples
     --------
@@ -100,9 +100,9 @@ class Cutoff:
     value : float
         Probability of the last row pruned.
     n_pruned : int
-        Rows that go.
+        Number of rows pruned.
     n_ties, n_equal : int
-        Those among them whose probability is the value itself, and all rows of which that is so.
+        Number of pruned rows, and of all rows of the label, whose probability equals ``value``.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Cutoff:
 
 @dataclass(frozen=True)
 class Cutoffs:
-    """Which rows go, without naming them: the cut-off of either label, None where none goes.
+    """The cut-off of each label, or None if no row of that label is pruned.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class Cutoffs:
 
     @property
     def values(self) -> tuple[float | None, float | None]:
-        """Return the probability of the last row pruned of either label."""
+        """Return the probability of the last row pruned of each label, or None if none is."""
         return (
             None if self.positive is None else self.positive.value,
             None if self.negative is None else self.negative.value,
@@ -146,31 +146,31 @@ class Cutoffs:
 
 
 def pruned_shares(noise_rates: NoiseRates) -> tuple[float, float]:
-    """Return the shares of the positive and of the negative label that go."""
+    """Return the shares of the positive and of the negative labels to prune."""
     if not noise_rates.reliable:
         return 0.0, 0.0
     return noise_rates.positive_label_error_rate, noise_rates.negative_label_error_rate
 
 
 def rows_to_prune(shares: tuple[float, float], sizes: tuple[int, int]) -> tuple[int, int]:
-    """Return how many rows of the positive and of the negative label go; one of each stays."""
+    """Return how many positive and negative labels to prune; at least one of each is kept."""
     positive, negative = (round(share * size) for share, size in zip(shares, sizes, strict=True))
     return _leave_one(positive, sizes[0], "positive"), _leave_one(negative, sizes[1], "negative")
 
 
 def rank_of(label: bool, count: int, size: int) -> int:
-    """Return the rank, from the smallest, of the last of so many rows of a label that go."""
+    """Return the rank (1 is the smallest) of the last of ``count`` pruned rows of a label."""
     return count if label else size - count + 1
 
 
 def cutoff_of(found: Ranked, label: bool, count: int, size: int) -> Cutoff:
-    """Return the cut-off at the value of that rank."""
+    """Return the cut-off at the value found for its rank."""
     n_beyond = found.n_below if label else size - found.n_below - found.n_equal
     return Cutoff(found.value, count, count - n_beyond, found.n_equal)
 
 
 class Marker:
-    """Marks the rows beyond the cut-offs, batch by batch; of tied rows the first ones go.
+    """Marks the rows beyond the cut-offs, batch by batch; of tied rows, the first are pruned.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class Marker:
         self._ties: dict[bool, int] = {}
         self._values: dict[bool, float] = {}
         limits = []
-        # A label that loses no row gets a cut-off that no probability lies beyond.
+        # A label without pruned rows gets a cut-off that no probability is beyond.
         for label, cutoff, nowhere in (
             (True, cutoffs.positive, -1.0),
             (False, cutoffs.negative, 2.0),
@@ -202,13 +202,13 @@ class Marker:
 
     @property
     def is_ordered(self) -> bool:
-        """Return whether the rows must come in their order, since some of those tied stay."""
+        """Return whether batches must come in row order, because only some tied rows are pruned."""
         return bool(self._ties)
 
     def mark_batch(
         self, labels: ArrayLike, probabilities: ArrayLike, mask: BoolArray | None = None
     ) -> BoolArray:
-        """Return the mask of a batch of labels 0 and 1, filled in where one is given."""
+        """Return the mask of a batch with labels 0 and 1, written into ``mask`` if it is given."""
         is_positive, values = validate_batch(labels, probabilities)
         mask = np.empty(len(is_positive), dtype=bool) if mask is None else mask
         self.mark(mask, is_positive, values)
@@ -241,7 +241,7 @@ def prune_labels(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Pruning:
-    """Return which rows to drop: in each class as many as are wrong, least confident first.
+    """Return which rows to drop: in each class, as many as are wrong, least confident first.
 
     Parameters
     ----------
@@ -253,10 +253,10 @@ def prune_labels(
     Returns
     -------
     Pruning
-        Exactly ``round(label_error_rate * n)`` rows of each label. Whole-number weights count
-        rows, so weights of 1 change nothing; of other weights that share of the mass goes,
-        unrounded. The row at the boundary keeps the rest of its weight. Rows that tie at a cut-off
-        go in the order of the rows. One row of each label stays.
+        It drops exactly ``round(label_error_rate * n)`` rows of each label. Whole-number weights
+        count rows, so weights of 1 change nothing; with other weights, that share of the mass is
+        dropped, without rounding. The row at the boundary keeps the rest of its weight. Rows that
+        tie at a cut-off are dropped in row order. At least one row of each label is kept.
 
     Notes
     -----
@@ -303,7 +303,7 @@ def rank_suspects(
     -------
     Suspects
         Ordered by the margin to the cut-off of their own label, which makes suspects of the two
-        labels comparable however unequal the noise; ties in the order of the rows.
+        labels comparable even if the noise is unequal; ties are in row order.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def order_pruned(
     mask: BoolArray,
     cutoffs: tuple[float | None, float | None],
 ) -> Suspects:
-    """Return the rows of a mask by their margin to the cut-off of their label."""
+    """Return the rows of a mask, ordered by their margin to the cut-off of their label."""
     rows = np.flatnonzero(mask)
     scores = probabilities[rows].astype(np.float64)
     positive, negative = (cutoff or 0.0 for cutoff in cutoffs)
@@ -343,7 +343,7 @@ def order_pruned(
 def cutoffs_of_mask(
     is_positive: BoolArray, probabilities: FloatArray, mask: BoolArray
 ) -> tuple[float | None, float | None]:
-    """Return the scores of the last pruned row of each label, None where none is pruned."""
+    """Return the score of the last pruned row of each label, or None if none is pruned."""
     positive, negative = mask & is_positive, mask & ~is_positive
     return (
         float(probabilities[positive].max()) if positive.any() else None,
@@ -391,7 +391,7 @@ def _prune_mass(
         members = np.flatnonzero((inputs.is_positive == label) & (sample_weight > 0))
         scores = inputs.probabilities[members] if label else -inputs.probabilities[members]
         members = members[np.argsort(scores, kind="stable")]
-        # The mass up to each row that stays if the target is taken from the front.
+        # The mass up to each row that is left after removing the target from the front.
         left = np.cumsum(sample_weight[members]) - target
         left[left < _NO_RESIDUE * sample_weight[members]] = 0
         if left[-1] == 0:
@@ -408,7 +408,7 @@ def _prune_mass(
 def _mass_to_prune(
     is_positive: BoolArray, sample_weight: NDArray[np.float64], shares: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return the mass of each label that goes; a whole number where weights count rows."""
+    """Return the mass of each label to prune; a whole number if weights count rows."""
     positive, negative = (float(sample_weight[rows].sum()) for rows in (is_positive, ~is_positive))
     if are_counts(sample_weight):
         return rows_to_prune(shares, (int(positive), int(negative)))
@@ -424,7 +424,7 @@ def _leave_one(count: int, n_rows: int, name: str) -> int:
 
 def _warn_almost_emptied(name: str) -> None:
     warn_caller(
-        f"The rates ask for pruning every row with a {name} label; its most confident row was "
-        "kept. Check the rates, or use a stronger classifier.",
+        f"The rates would prune every row with a {name} label; the most confident row was kept. "
+        "Check the rates, or use a stronger classifier.",
         ClassAlmostEmptiedWarning,
     )

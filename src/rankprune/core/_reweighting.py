@@ -1,7 +1,7 @@
 """From noise rates to the weights of methods that keep every row, right or wrong.
 
-Each method changes the loss so that noisy labels teach what right ones would have taught; a
-weighted sum is all that any of them needs.
+Each method changes the loss so that a model learns from noisy labels what it would learn from
+correct ones; all of them need only a weighted sum.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from rankprune.core._parameters import validate_label_frequency
 def label_dependent_weights(
     labels: ArrayLike, noise_rates: NoiseRates, *, pos_label: Any = None
 ) -> NDArray[np.float64]:
-    """Return the cost of each row by its label, after which 1/2 is the right threshold again.
+    """Return weights by label, with which 1/2 is the right threshold again.
 
     Parameters
     ----------
     labels : array-like of shape (n_rows,)
         Given labels, of any two values.
     noise_rates : NoiseRates
-        Rates with ``reliable=False`` weigh both labels alike.
+        Rates with ``reliable=False`` give both labels the same weight.
     pos_label : default=None
         As in `estimate_noise_rates`.
 
@@ -38,8 +38,8 @@ def label_dependent_weights(
 
     Notes
     -----
-    Natarajan et al. 2013, second method: the clean classifier asks whether P(y=1|x) exceeds 1/2,
-    which is whether P(s=1|x) exceeds alpha.
+    Natarajan et al. 2013, second method: the clean classifier tests whether P(y=1|x) exceeds 1/2,
+    which is equivalent to P(s=1|x) exceeding alpha.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def unbiased_loss_weights(
     Parameters
     ----------
     labels, noise_rates, pos_label
-        As in `label_dependent_weights`. Rates with ``reliable=False`` leave every row as it is.
+        As in `label_dependent_weights`. Rates with ``reliable=False`` leave every row unchanged.
 
     Returns
     -------
@@ -72,8 +72,8 @@ def unbiased_loss_weights(
 
     Notes
     -----
-    Natarajan et al. 2013, first method: the loss with these weights has, over the noise, the clean
-    loss as its expectation.
+    Natarajan et al. 2013, first method: the expectation over the noise of the loss with these
+    weights is the clean loss.
 
     Examples
     --------
@@ -99,12 +99,12 @@ def importance_weights(
     *,
     pos_label: Any = None,
 ) -> NDArray[np.float64]:
-    """Return how much more often each labeled row would occur if labels were right.
+    """Return how much more often each labeled row would occur if labels were correct.
 
     Parameters
     ----------
     labels, noise_rates, pos_label
-        As in `label_dependent_weights`. Rates with ``reliable=False`` leave every row as it is.
+        As in `label_dependent_weights`. Rates with ``reliable=False`` leave every row unchanged.
     probabilities : array-like of shape (n_rows,)
         Out-of-fold probability of the positive label.
 
@@ -116,8 +116,8 @@ def importance_weights(
 
     Notes
     -----
-    Liu and Tao 2016: beta = P(y=s|x) / P(s|x). A label that is as unlikely as noise alone would
-    make it has weight 0.
+    Liu and Tao 2016: beta = P(y=s|x) / P(s|x). A label that is no more likely than noise alone
+    would make it has weight 0.
 
     Examples
     --------
@@ -132,8 +132,8 @@ def importance_weights(
     is_positive, score = inputs.is_positive, np.asarray(inputs.probabilities, dtype=np.float64)
     likely = np.where(is_positive, score, 1 - score)
     noise = np.where(is_positive, negative, positive)
-    # Where no row of the other class can carry this label, every one that does is right, however
-    # unlikely: the limit, and not 0 / 0.
+    # If noise cannot cause this label, every such label is right, however unlikely: the limit of
+    # the share is 1, where the formula gives 0 / 0.
     share = np.where(noise > 0, 0.0, 1.0)
     np.divide(likely - noise, likely, out=share, where=likely > 0)
     return np.maximum(share, 0.0) / (1 - positive - negative)
@@ -167,7 +167,7 @@ def unlabeled_weights(probabilities: ArrayLike, label_frequency: float) -> NDArr
     score = np.asarray(validate_probabilities(probabilities, len(np.atleast_1d(probabilities))))
     frequency = validate_label_frequency(label_frequency)
     odds = (1 - frequency) / frequency
-    # Beyond p = c the ratio exceeds 1, so no division by 0 is ever needed.
+    # From p = c on, the ratio is at least 1 and is capped, so there is no division by 0.
     below = score < frequency
     weights = np.where(below, 0.0, 1.0 if odds > 0 else 0.0)
     np.divide(odds * score, 1 - score, out=weights, where=below)
@@ -175,7 +175,7 @@ def unlabeled_weights(probabilities: ArrayLike, label_frequency: float) -> NDArr
 
 
 def _usable_rates(noise_rates: Any) -> tuple[float, float]:
-    """Return the two noise rates, 0 where they are not to be relied on."""
+    """Return the two noise rates, or 0 for both if they are not reliable."""
     validate_noise_rates(noise_rates)
     if not noise_rates.reliable:
         return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Shares of rows and the chance in them: the bounds of Clopper and Pearson, with weights."""
+"""Confidence bounds of shares of rows: those of Clopper and Pearson, with weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankprune.core._inputs import BoolArray
 def row_weights(
     labels: BoolArray, sample_weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return weights that count rows: chance is about rows, so others are brought to that scale."""
+    """Return weights scaled to count rows, since the uncertainty depends on the number of rows."""
     if sample_weight is None:
         return np.ones(len(labels))
     scale = effective_rows(sample_weight) / float(sample_weight.sum())
@@ -23,7 +23,7 @@ def row_weights(
 def upper_bound(
     part: NDArray[np.float64], whole: NDArray[np.float64], level: float
 ) -> NDArray[np.float64]:
-    """Return what a share exceeds with a chance of `level` at most, having counted this part."""
+    """Return the upper bounds that true shares exceed with probability at most `level`."""
     rest = whole - part
     bound = np.ones(len(whole))
     some = rest > 0

@@ -28,30 +28,30 @@ def flip_labels(
     random_state: RandomState = None,
     pos_label: Any = None,
 ) -> NDArray[Any]:
-    """Return the labels after class-conditional noise: some of each class carry the other label.
+    """Return labels with class-conditional noise: some rows of each class get the other label.
 
     Parameters
     ----------
     true_labels : array-like of shape (n_rows,)
-        Right labels, of any two values.
+        True labels, of any two values.
     positive_noise_rate : float
         Share of positives to label negative (rho_1).
     negative_noise_rate : float, default=None
         Share of negatives to label positive (rho_0).
     positive_label_error_rate : float, default=None
-        In place of ``negative_noise_rate``: the share of positive labels that shall be wrong
-        (pi_1), as the paper's tables set it.
+        Alternative to ``negative_noise_rate``: the share of positive labels that will be wrong
+        (pi_1), as in the paper's tables.
     exact : bool, default=True
-        True flips the rounded number of rows of each class, False each row by its own chance.
+        True flips the rounded number of rows of each class, False each row independently.
     random_state : int, Generator, RandomState or None, default=None
-        Decides which rows.
+        Controls which rows are flipped.
     pos_label : default=None
         The positive label; the larger of the two values by default.
 
     Returns
     -------
     ndarray
-        A new array; ``true_labels`` is left alone.
+        A new array; ``true_labels`` is not changed.
 
     Examples
     --------
@@ -105,8 +105,9 @@ def make_gaussians(
     Parameters
     ----------
     n_rows, n_features : int
+        Number of rows and of features.
     separability : float, default=4.0
-        Distance d of the means in every feature.
+        Distance d between the class means in every feature.
     prevalence : float, default=0.2
         Share of positives.
     random_state : int, Generator, RandomState or None, default=None
@@ -130,7 +131,7 @@ def make_gaussians(
 def gaussian_posterior(
     X: ArrayLike, *, separability: float = 4.0, prevalence: float = 0.2
 ) -> NDArray[np.float64]:
-    """Return P(y=1 | x) for rows of `make_gaussians`, the truth no classifier can beat.
+    """Return P(y=1 | x) for rows of `make_gaussians`, which no classifier can beat.
 
     Parameters
     ----------
@@ -154,14 +155,15 @@ def gaussian_posterior(
 def add_uniform_rows(
     X: ArrayLike, labels: ArrayLike, *, share: float, random_state: RandomState = None
 ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.bool_]]:
-    """Return rows and labels with noise from a third distribution appended, and which those are.
+    """Return rows and labels with noise rows from a third distribution added, and a mask of these.
 
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
     labels : array-like of shape (n_rows,)
     share : float
-        Rows to add, as a share of ``n_rows``: uniform in [-10, 10] with a fair coin's label.
+        Number of rows to add, as a share of ``n_rows``. Their features are uniform in [-10, 10],
+        their labels random with equal probability.
     random_state : int, Generator, RandomState or None, default=None
 
     Examples

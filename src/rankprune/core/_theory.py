@@ -1,6 +1,6 @@
-"""What the estimates must be when the truth is known: Eq. 4 and 5, Lemma 3 and Theorem 4.
+"""The estimates that theory predicts when the truth is known: Eq. 4 and 5, Lemma 3, Theorem 4.
 
-For simulated data, where true labels, true noise rates and perfect probabilities are at hand.
+For simulated data, whose true labels, true noise rates and perfect probabilities are known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rankprune.core._noise_rates import NoiseRates
 
 @dataclass(frozen=True)
 class ExpectedNoiseRates:
-    """The confident-counts estimate that theory expects, with the rows that pull it upwards.
+    """The confident-counts estimate that theory expects, with the rows that bias it upwards.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def expected_thresholds(
     Notes
     -----
     The overlap Delta p_o is the mean of P(y=1|x) P(y=0|x), which is P(y-hat=1, y=0) of the
-    appendix. The ratio of set sizes printed in Section 3.2 agrees with it only where x with both
+    appendix. The ratio of set sizes printed in Section 3.2 agrees with it only if x with both
     labels have P(y=1|x) P(y=0|x) = 1.
 
     Examples
@@ -155,7 +155,7 @@ def expected_noise_rates(
     rates : NoiseRates
         The true rates.
     thresholds : tuple of float
-        LB_{y=1} and UB_{y=0}, as found or as `expected_thresholds` gives them.
+        LB_{y=1} and UB_{y=0}, as estimated or as returned by `expected_thresholds`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""The verdict from the scores: the labels are clean, noise was found, or it cannot be told.
+"""The verdict from the scores: the labels are clean, noise was found, or neither is certain.
 
 Overlap and noise leave the same mark on labels and scores: rows that look like the other class.
 What tells them apart is a plateau, and whether the scores would separate the classes if the
-estimated noise were gone. Where they would not, only a better model or a person can decide.
+estimated noise were gone. If they would not, only a better model or a person can decide.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from rankprune.core.estimators._registry import (
     uninformative_reason,
 )
 
-# The share of the smaller class up to which labels count as clean. Chosen on part of the bank of
-# data sets, together with SEPARATED_AUC.
+# Labels count as clean up to this affected share of the smaller class. Chosen on part of the bank
+# of data sets, together with SEPARATED_AUC.
 _CLEAN_SHARE = 0.05
-# Fewer rows say too little for any verdict.
+# Minimum number of rows for a verdict.
 MIN_ROWS = 100
 
 VerdictLevel = Literal["clean", "noise found", "cannot tell"]
@@ -47,7 +47,7 @@ class Verdict:
     ----------
     level : {"clean", "noise found", "cannot tell"}
     reasons : tuple of str
-        What the level rests on and, where it is open, what would settle it.
+        Why the level was chosen and, if it is "cannot tell", what would settle it.
     affected_share : float
         Share of the smaller class that wrong labels affect: 1 - (1 - pi)(1 - rho), by the lowest
         of the estimates from each model and from their mean.
@@ -89,7 +89,7 @@ def judge_labels(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Verdict:
-    """Return whether the labels are clean, noisy, or neither can be told from these scores.
+    """Return whether the labels are clean or noisy, or whether these scores cannot tell.
 
     Fewer than 100 rows are never enough to tell.
 
@@ -98,13 +98,14 @@ def judge_labels(
     labels : array-like of shape (n_rows,)
         Given labels, of any two values.
     probabilities : array-like of shape (n_rows,) or (n_rows, n_models)
-        Out-of-fold probability of the positive label: of one model, or of several, a column each.
-        Several are better: a model's weakness looks like noise, but not to every model.
+        Out-of-fold probability of the positive label, from one model or from several, one column
+        per model. Several are better: a weakness of one model looks like noise, but the others may
+        not share it.
     method : str or callable, default="curve"
         The noise estimator; see `estimate_noise_rates`. The limits of the verdict were chosen for
         ``"curve"``.
     sample_weight : array-like of shape (n_rows,), default=None
-        A weight of 2 equals the row twice.
+        A weight of 2 counts a row twice.
     pos_label : default=None
         The positive label; the larger of the two values by default.
 
@@ -138,8 +139,8 @@ def judge(
 ) -> Verdict:
     """Return the verdict on checked labels, by the mean probabilities and those of each member.
 
-    The rates of the mean are those passed as ``estimated``, so that a verdict never shows other
-    numbers than the answer it belongs to.
+    If ``estimated`` is given, it is used as the rates of the mean probabilities, so that a verdict
+    shows the same numbers as the result it belongs to.
     """
     estimator = find_noise_estimator(method)
     labels = inputs.is_positive.view(np.int8)
@@ -175,8 +176,9 @@ def _columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
         are_scores = len(columns) == 2 and columns[0].min() < columns[0].max()
         if are_scores and np.allclose(columns[0] + columns[1], 1):
             raise ValueError(
-                "probabilities must hold P(positive) of each model, one column a model; two "
-                "columns that add up to 1 are those of both classes. Pass predict_proba(X)[:, 1]."
+                "probabilities must hold P(positive) of each model, one column per model; two "
+                "columns that add up to 1 are those of the two classes. Pass "
+                "predict_proba(X)[:, 1]."
             )
         return columns
     return [validate_probabilities(probabilities, n_rows)]

@@ -14,7 +14,7 @@ from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
 def correction_weights(
     labels: ArrayLike, noise_rates: NoiseRates, *, pos_label: Any = None
 ) -> NDArray[np.float64]:
-    """Return the weight of each kept row that makes up for rows lost to wrong labels.
+    """Return the weight of each kept row that compensates for rows lost to wrong labels.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def correction_weights(
 
 
 def class_weights(noise_rates: NoiseRates) -> tuple[float, float]:
-    """Return the weight of a positive and of a negative label; 1 where the rates mean nothing."""
+    """Return the weight of a positive and of a negative label; 1 if the rates are not reliable."""
     if not noise_rates.reliable:
         return 1.0, 1.0
     return 1 / (1 - noise_rates.positive_noise_rate), 1 / (1 - noise_rates.negative_noise_rate)

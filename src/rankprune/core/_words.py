@@ -1,4 +1,4 @@
-"""Every sentence about noise rates and the verdict on them, written once for all who show them."""
+"""Every sentence about noise rates and the verdict on them, written once for all outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE_MODEL = (
     "committee."
 )
 
-# What each rate of `NoiseRates` is the share of.
+# What each rate of `NoiseRates` is a share of.
 RATE_NAMES = {
     "positive_noise_rate": "true positives labeled negative",
     "negative_noise_rate": "true negatives labeled positive",
@@ -53,7 +53,7 @@ def coverage_line(level: float, covers: str) -> str:
 
 
 def thresholds_reason(positive: float, negative: float) -> str:
-    """Return why mean scores say that the probabilities do not tell the labels apart."""
+    """Return why the mean scores show that the probabilities do not tell the labels apart."""
     return (
         "positive labels score no higher on average than negative ones "
         f"({positive:.3g} against {negative:.3g})"
@@ -61,18 +61,18 @@ def thresholds_reason(positive: float, negative: float) -> str:
 
 
 def not_told_apart(reason: str) -> str:
-    """Return that the scores are uninformative, and why."""
+    """Return the sentence that the scores are uninformative, with the reason."""
     return f"The probabilities do not tell the labels apart: {reason}."
 
 
 def too_few_rows(n_rows: float, needed: int) -> str:
-    """Return that there are too few rows for a verdict."""
+    """Return the sentence that there are too few rows for a verdict."""
     rows = "1 row" if int(n_rows) == 1 else f"{int(n_rows)} rows"
-    return f"There are too few rows to tell: {rows}, and a verdict takes at least {needed}."
+    return f"There are too few rows to tell: {rows}, and a verdict needs at least {needed}."
 
 
 def affects_little(affected: float, limit: float) -> str:
-    """Return how little noise there is for the labels to count as clean."""
+    """Return the sentence that the noise is low enough for the labels to count as clean."""
     return (
         f"By the lowest of the models' estimates, wrong labels affect {affected:.1%} of the "
         f"smaller class; up to {limit:.0%} counts as clean."
@@ -80,7 +80,7 @@ def affects_little(affected: float, limit: float) -> str:
 
 
 def affects_much(affected: float) -> str:
-    """Return how much of the smaller class noise seems to affect."""
+    """Return the sentence with the share of the smaller class that noise seems to affect."""
     return (
         f"Wrong labels seem to affect {affected:.1%} of the smaller class, even by the lowest of "
         "the models' estimates."
@@ -88,7 +88,7 @@ def affects_much(affected: float) -> str:
 
 
 def hard_problem(noisy_auc: float, clean_auc: float) -> str:
-    """Return why noise cannot be told from overlap."""
+    """Return the sentence with the reason why noise and overlap cannot be told apart."""
     return (
         f"But the scores separate the classes poorly (AUC {noisy_auc:.2f}), and would do so even "
         f"without that noise (AUC {clean_auc:.2f}): a clean but hard problem looks the same."
@@ -96,7 +96,7 @@ def hard_problem(noisy_auc: float, clean_auc: float) -> str:
 
 
 def wrong_labels(positive: float, negative: float) -> str:
-    """Return the label error rates of both classes."""
+    """Return the sentence with the label error rates of both classes."""
     return (
         f"An estimated {positive:.1%} of the positive labels and {negative:.1%} of the negative "
         "labels are wrong."
@@ -104,7 +104,7 @@ def wrong_labels(positive: float, negative: float) -> str:
 
 
 def separate_classes(noisy_auc: float, clean_auc: float) -> str:
-    """Return why what was found is noise and not overlap."""
+    """Return the sentence with the reason why the estimate is noise and not overlap."""
     return (
         f"With correct labels the scores would separate the classes well (AUC {clean_auc:.2f}; "
         f"{noisy_auc:.2f} with the given labels), so overlap does not explain it."

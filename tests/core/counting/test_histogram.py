@@ -1,4 +1,4 @@
-"""Histograms of scores: where bins lie, and what they stand for."""
+"""Histograms of scores: the ranges of bins, and the values that represent them."""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ def eight():
     return ScoreHistogram(lowest, highest, precision=3)
 
 
-def test_a_bin_is_known_by_the_value_in_its_middle(eight):
+def test_a_bin_is_represented_by_the_value_in_its_middle(eight):
     # Four bins for each power of two. Whatever lies below the range counts in the first.
     edges = [0, 0.3125, 0.375, 0.4375, 0.5, 0.625, 0.75, 0.875, 1.0]
     expected = [(low + high) / 2 for low, high in pairwise(edges)]

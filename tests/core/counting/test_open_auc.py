@@ -1,4 +1,4 @@
-"""The closer look at the AUC: bounds that hold, narrow with every look, and end exact."""
+"""The refined AUC: bounds that hold, narrow with every pass, and end exact."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def first_look(labels, scores, max_copied):
 
 
 def look_at(look, labels, scores, n_parts=2):
-    """Return the look after a pass over the rows, in parts that are merged."""
+    """Return the refinement after a pass over the rows, in parts that are merged."""
     merged = look.empty()
     kernel = kernel_for(1)
     for part in np.array_split(np.arange(len(labels)), n_parts):
@@ -43,7 +43,7 @@ def look_at(look, labels, scores, n_parts=2):
 
 
 def exact_bounds(labels, scores):
-    """Return the AUC if equal scores counted against it, and for it."""
+    """Return the AUC with ties counted against it, and for it."""
     values = np.unique(scores)
     return auc_bounds(
         *(np.array([(scores[rows] == v).sum() for v in values]) for rows in (~labels, labels))
@@ -51,14 +51,14 @@ def exact_bounds(labels, scores):
 
 
 @given(rows())
-def test_rows_looked_at_one_by_one_give_exact_bounds(drawn):
+def test_rows_compared_one_by_one_give_exact_bounds(drawn):
     labels, scores = drawn
     look = look_at(first_look(labels, scores, max_copied=100), labels, scores)
     assert look.bounds() == pytest.approx(exact_bounds(labels, scores), abs=1e-12)
 
 
 @given(rows(), st.integers(0, 3))
-def test_bounds_hold_and_narrow_with_every_look(drawn, max_copied):
+def test_bounds_hold_and_narrow_with_every_pass(drawn, max_copied):
     labels, scores = drawn
     least, most = auc_bounds(*ScoreHistogram().update(labels, scores).counts)
     exact = exact_bounds(labels, scores)
@@ -75,7 +75,7 @@ def test_bounds_hold_and_narrow_with_every_look(drawn, max_copied):
 
 
 def crowd(n=400, seed=0):
-    """Scores that crowd in two places, each of them a single bin of a finer histogram."""
+    """Scores that crowd around two values, each of them a single bin of a finer histogram."""
     rng = np.random.default_rng(seed)
     labels = rng.random(n) < 0.5
     place = np.where(rng.random(n) < 0.5, 0.25, 0.75)
@@ -93,7 +93,7 @@ def test_few_rows_are_copied_and_many_are_counted_in_finer_bins():
     )
 
 
-def test_the_bin_that_leaves_most_open_is_looked_at_next():
+def test_the_bin_that_leaves_most_open_is_refined_next():
     labels, scores = crowd()
     # Fewer rows in the upper crowd, and one row above all: that bin leaves little open.
     keep = (scores < 0.5) | (np.arange(len(scores)) % 4 == 0)
@@ -104,7 +104,7 @@ def test_the_bin_that_leaves_most_open_is_looked_at_next():
     nearer = look.closer(needed=(low + high) / 2)
     assert all(0.25 <= np.int64(bits).view(np.float64) < 0.26 for bits in nearer._bounds)
     assert nearer._n_inside == (scores < 0.5).sum()
-    # Each look at a bin divides it by 2**16, so a few of them tell the crowd apart.
+    # Each refinement divides a bin by 2**16, so a few of them tell the crowd apart.
     for _ in range(3):
         nearer = look_at(nearer, labels, scores)
         assert nearer._counts().sum() == look._counts().sum() == len(labels)
@@ -115,7 +115,7 @@ def test_the_bin_that_leaves_most_open_is_looked_at_next():
     assert narrowed < (high - low) / 2
 
 
-def test_looks_end_where_nothing_is_open():
+def test_refinement_ends_when_nothing_is_open():
     labels, scores = crowd()
     look = look_at(first_look(labels, scores, max_copied=10), labels, scores)
     low, high = look.bounds()
@@ -127,7 +127,7 @@ def test_looks_end_where_nothing_is_open():
     assert exact.closer(needed=auc(labels, scores, None)) is None
 
 
-def test_a_single_value_is_not_looked_at_again():
+def test_a_single_value_is_not_refined_again():
     labels, scores = np.arange(50) % 2 == 0, np.full(50, 0.5)
     scores[0] = 0.75
     look, looks = first_look(labels, scores, max_copied=10), []
@@ -135,18 +135,18 @@ def test_a_single_value_is_not_looked_at_again():
         looks.append(look_at(look, labels, scores))
         low, high = looks[-1].bounds()
         look = looks[-1].closer(needed=(low + high) / 2)
-    # The last look is at this value alone, before the number of looks is used up.
+    # The last refinement holds this value alone, before their maximum number is reached.
     assert len(looks) < _open_auc._MAX_LOOKS
     last = looks[-1]._finer
     (used,) = np.flatnonzero(last.counts.all(axis=0))
     assert last.bin_range(int(used))[1] == int(np.float64(0.5).view(np.int64)) + 1
 
 
-def test_the_number_of_looks_is_limited(monkeypatch):
+def test_the_number_of_refinements_is_limited(monkeypatch):
     monkeypatch.setattr(_open_auc, "_MAX_LOOKS", 2)
     rng = np.random.default_rng(1)
     labels = rng.random(4000) < 0.5
-    # From many powers of two, so that one look leaves a lot of bits open.
+    # From many powers of two, so that one refinement leaves many bits open.
     scores = 0.5 + 2.0 ** -rng.uniform(1, 50, 4000)
     look = look_at(first_look(labels, scores, max_copied=1), labels, scores)
     middle = sum(look.bounds()) / 2
@@ -156,7 +156,7 @@ def test_the_number_of_looks_is_limited(monkeypatch):
     assert look_at(second, labels, scores).closer(needed=middle) is None
 
 
-def test_what_lies_outside_can_be_forgotten_for_sending():
+def test_counts_outside_the_range_can_be_dropped_for_sending():
     labels, scores = crowd()
     look = first_look(labels, scores, max_copied=1000)
     sent = look_at(look, labels, scores)

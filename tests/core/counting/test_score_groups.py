@@ -22,7 +22,7 @@ def test_five_rows_by_hand():
     assert groups.mid_ranks() == pytest.approx([0.1, 0.4, 0.7, 0.9])
 
 
-def test_rows_of_weight_zero_are_no_rows():
+def test_rows_of_weight_zero_are_left_out():
     groups = group_scores(
         np.array([True, False, True]), np.array([0.2, 0.9, 0.1]), np.array([2.0, 2.0, 0.0])
     )

@@ -1,4 +1,4 @@
-"""The state that merges: the rates, cut-offs and masks of arrays, however rows are cut."""
+"""The mergeable state: the rates, cut-offs and masks of arrays, however rows are split."""
 
 import pickle
 import warnings
@@ -30,13 +30,13 @@ SCORES = {
 
 @st.composite
 def rows(draw):
-    """Labels of both values and scores of one kind, with places to cut them."""
+    """Labels of both values and scores of one kind, with positions to split them."""
     n_rows = draw(st.integers(4, 40))
     labels = draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows))
     labels[:2] = [True, False]
     kind = draw(st.sampled_from(sorted(SCORES)))
     scores = draw(st.lists(SCORES[kind], min_size=n_rows, max_size=n_rows))
-    # Some sense in the scores, so that not all of them are chance.
+    # Sometimes informative scores, so that not all of them are random.
     if draw(st.booleans()):
         ranked = sorted(scores)
         places = np.argsort(np.argsort(labels, kind="stable"), kind="stable")
@@ -160,7 +160,7 @@ class TestPasses:
         assert state.cutoffs().values == (None, None)
         assert state.rates().positive_noise_rate > 0.2
 
-    def test_scores_that_say_nothing_prune_nothing(self):
+    def test_uninformative_scores_prune_nothing(self):
         labels = np.array([0, 1, 0, 1, 1, 0])
         for scores, reason in (
             ([0.1, 0.2, 0.5, 0.4, 0.6, 0.3], "AUC"),
@@ -172,7 +172,7 @@ class TestPasses:
             assert state.cutoffs().values == (None, None)
 
     @pytest.mark.parametrize("limit", [10, 1 << 20])
-    def test_bins_too_coarse_for_the_auc_are_looked_into(self, monkeypatch, limit):
+    def test_bins_too_coarse_for_the_auc_are_refined(self, monkeypatch, limit):
         monkeypatch.setattr(_state, "_MAX_COPIED", limit)
         labels, scores = noisy_rows(2000)
         scores = 0.5 + scores * 1e-6  # all in one bin
@@ -183,7 +183,7 @@ class TestPasses:
         assert not turned.rates().reliable
 
     @pytest.mark.parametrize("outliers", [False, True])
-    def test_a_crowd_among_others_is_looked_at_until_it_is_clear(self, monkeypatch, outliers):
+    def test_a_crowded_bin_is_refined_until_the_auc_is_clear(self, monkeypatch, outliers):
         monkeypatch.setattr(_state, "_MAX_COPIED", 100)
         labels, scores = noisy_rows(2000)
         scores = 0.5 + scores * 1e-13
@@ -194,7 +194,7 @@ class TestPasses:
         assert state.rates() == expected
         assert expected.reliable
 
-    def test_scores_of_one_value_are_not_looked_at_for_ever(self, monkeypatch):
+    def test_equal_scores_are_not_refined_forever(self, monkeypatch):
         monkeypatch.setattr(_state, "_MAX_COPIED", 10)
         labels = np.tile([True, False], 500)
         scores = np.where(np.arange(1000) < 990, 0.5, 0.5 + 1e-15)
@@ -202,14 +202,14 @@ class TestPasses:
             state = gone_over([(labels, scores)])
         assert not state.rates().reliable
 
-    def test_the_closer_look_is_the_exact_auc(self):
+    def test_the_refined_auc_is_exact(self):
         labels, scores = noisy_rows(500)
         scores = 0.5 + scores * 1e-6
         state = ConfidentState().update(labels, scores).after_pass().update(labels, scores)
         least, most = state._doubt.bounds()
         assert (least + most) / 2 == pytest.approx(auc(labels, scores), abs=1e-12)
 
-    def test_a_rank_outside_of_what_was_looked_at_costs_a_pass_and_no_error(self, monkeypatch):
+    def test_a_rank_outside_the_search_costs_a_pass_but_no_error(self, monkeypatch):
         labels, scores = noisy_rows(3000)
         expected = gone_over([(labels, scores)])
         monkeypatch.setattr(
@@ -231,8 +231,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("labels", "scores", "message"),
         [
-            ([0, 2], [0.1, 0.2], r"labels must be 0 or 1 in every batch; row 1 of one holds 2"),
-            (np.array([0, -1], np.int8), [0.1, 0.2], r"row 1 of one holds"),
+            ([0, 2], [0.1, 0.2], r"must be 0 or 1 in every batch; row 1 of a batch holds 2"),
+            (np.array([0, -1], np.int8), [0.1, 0.2], r"row 1 of a batch holds"),
             ([0, 1], [0.1], "probabilities must have one value per label, got 1 for 2"),
             ([[0, 1]], [0.1], "labels must be one-dimensional in every batch"),
             ([0, 1], [[0.1, 0.2]], "probabilities must be one-dimensional in every batch"),
@@ -258,9 +258,9 @@ class TestErrors:
         with pytest.raises(ValueError, match="none of 2 rows is negative"):
             ConfidentState().update([1, 1], [0.5, 0.6]).after_pass()
 
-    def test_it_tells_nothing_before_it_knows(self):
+    def test_results_are_refused_before_they_are_known(self):
         state = ConfidentState().update([0, 1], [0.1, 0.9])
-        with pytest.raises(ValueError, match="feed them again"):
+        with pytest.raises(ValueError, match="Feed all rows again"):
             state.rates()
         with pytest.raises(ValueError, match="until is_done"):
             state.cutoffs()
@@ -276,7 +276,7 @@ class TestErrors:
 
     def test_a_state_that_is_done_takes_no_rows(self):
         labels, scores = noisy_rows(500)
-        with pytest.raises(ValueError, match="done, and takes no more rows"):
+        with pytest.raises(ValueError, match="done and accepts no more rows"):
             gone_over([(labels, scores)]).update(labels, scores)
 
     def test_a_batch_that_is_refused_leaves_nothing_behind(self):
@@ -295,7 +295,7 @@ class TestErrors:
             with pytest.raises(ValueError, match="labels must not be missing; row 2"):
                 ConfidentState().update(missing, [0.1, 0.2, 0.3])
 
-    def test_what_is_sent_back_is_small_and_merges(self):
+    def test_a_state_to_send_back_is_small_and_merges(self):
         labels, scores = noisy_rows(5000)
         state = ConfidentState().update(labels, 0.5 + scores * 1e-6).after_pass()
         sent = pickle.dumps(state.empty().update(labels, 0.5 + scores * 1e-6).forget())
@@ -380,7 +380,7 @@ class TestKernels:
             found = estimate_noise_rates(labels, values, method="confident-counts")
             assert found == expected
 
-    def test_where_nothing_can_be_kept_it_is_compiled_anew(self, monkeypatch):
+    def test_without_a_cache_it_is_compiled_again(self, monkeypatch):
         pytest.importorskip("numba")
         from rankprune.core.counting import _compiled as compiled
 

@@ -203,7 +203,7 @@ def test_an_unknown_method_and_a_wrong_callable_are_refused():
         estimate_noise_rates([0, 1], [0.1, 0.2], method=lambda *_, **__: (0.1, 0.2))
 
 
-def test_a_callable_must_speak_of_the_rows_it_was_given():
+def test_a_callable_must_return_rates_of_the_rows_it_was_given():
     def elsewhere(labels, probabilities, *, sample_weight=None):
         return NoiseRates.from_noise_rates(0.0, 0.0, 0.9)
 
@@ -232,7 +232,7 @@ def test_scores_that_are_lower_for_positives_are_flagged():
     assert estimate_noise_rates(labels, [0.9] * 10 + [0.1] * 10).reliable is True
 
 
-def test_a_contradiction_with_the_labels_is_said_once():
+def test_a_contradiction_with_the_labels_is_reported_once():
     """Informative by rank, but negatives crowd at the very top: 60 of 62 rows at or above LB."""
     labels = np.repeat([1, 0], [40, 360])
     scores = np.concatenate([[0.9] * 2, [0.5] * 38, [1.0] * 60, [0.1] * 300])

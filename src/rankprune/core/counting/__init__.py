@@ -1,1 +1,1 @@
-"""What costs time in proportion to the rows: counts, exact sums, selection by rank."""
+"""Work proportional to the number of rows: counts, exact sums, selection by rank."""

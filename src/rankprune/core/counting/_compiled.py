@@ -20,23 +20,23 @@ from rankprune.core.counting import _loops
 from rankprune.core.counting._exact_sums import UNIT_EXPONENT, bits_of, exact_sums, value_of
 from rankprune.core.counting._loops import Grid
 
-# Added to a value in [0, 1], the first leaves its leading bits, down to 2**-36, in the last places
-# of the sum; the second does so with what is left, down to 2**-72, and so on.
+# Added to a value in [0, 1], the first leaves its leading bits, down to 2**-36, in the last bits of
+# the sum; the second does so with the rest, down to 2**-72, and so on.
 _ANCHORS = tuple(1.5 * 2.0 ** (52 - bits) for bits in (36, 72, 108, 144))
 _COARSE, _FINE, _FINER, _FINEST = _ANCHORS
 _COARSE_BITS, _FINE_BITS, _FINER_BITS, _FINEST_BITS = (
     int(np.float64(anchor).view(np.int64)) for anchor in _ANCHORS
 )
 _ONE = bits_of(1.0)
-# Rows looked at together before one of them is copied.
+# Number of rows that are tested together before any of them is copied.
 _GROUP = 32
 
 
 def _jit(function: Any) -> Any:
-    """Return a function to be compiled on its first call, and kept where there is a place."""
+    """Return a function that is compiled on its first call, and cached on disk if possible."""
     try:
         return numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # neither the package's folder nor one of the user's can be written
+    except RuntimeError:  # neither the package's folder nor the user's cache is writable
         return numba.njit(nogil=True)(function)
 
 
@@ -51,14 +51,14 @@ def _bits(_context: Any, _value: Any) -> Any:
 
 
 def prepared(values: FloatArray) -> FloatArray:
-    """Return a block as it is: each value becomes a float64 where it is used."""
+    """Return a block unchanged; each value is converted to float64 when it is used."""
     return values
 
 
 def extremes(values: FloatArray) -> tuple[float, float]:
     """As in `_loops`."""
     smallest, largest = _extreme_bits(values)
-    if smallest < 0 or largest > _ONE:  # something else than a probability, or -0.0
+    if smallest < 0 or largest > _ONE:  # not a probability, or -0.0
         return _loops.extremes(values)
     return value_of(smallest), value_of(largest)
 
@@ -89,7 +89,7 @@ def class_sums(is_positive: BoolArray, values: FloatArray) -> tuple[int, int, in
 
 
 def _joined(sums: list[int], bits: int) -> tuple[int, int]:
-    """Return both sums of two levels, of which the first counts multiples of 2**-bits."""
+    """Return the total and the positive sum of two levels; the first is in units of 2**-bits."""
     first, second = -UNIT_EXPONENT - bits, -UNIT_EXPONENT - bits - 36
     coarse, fine, positive_coarse, positive_fine = sums
     return (

@@ -1,4 +1,4 @@
-"""Sums without rounding, so that neither the order of rows nor the cut into batches matters.
+"""Sums without rounding, so that neither the order of rows nor the split into batches matters.
 
 A threshold is a mean, and rows are counted on either side of it. A mean that moves by one unit in
 the last place when rows are reordered or batches merged would move every row that ties with it.
@@ -16,7 +16,7 @@ from rankprune.core._inputs import BLOCK_ROWS
 
 # Every float64 is a whole multiple of 2**-1074, so sums are Python integers in that unit.
 UNIT_EXPONENT = -1074
-# Bits taken from every value at a time: sums of BLOCK_ROWS such pieces stay below 2**53 and exact.
+# Bits split off every value at a time: sums of BLOCK_ROWS such pieces stay below 2**53 and exact.
 _PIECE_BITS = 52 - BLOCK_ROWS.bit_length()
 # Products of longer vectors start threads, which cost more than they gain here.
 _DOT_ROWS = 1 << 13
@@ -27,9 +27,9 @@ def exact_sums(
 ) -> tuple[int, int]:
     """Return the sum of a block of values and the sum of the chosen ones, in units of 2**-1074.
 
-    ``chosen`` holds 1.0 or 0.0 a row; no value exceeds 2**exponent, which is found out where it is
-    not given. Each turn splits off the leading bits of every value with an addition and a
-    subtraction that rounding makes exact, and goes on with what is left.
+    ``chosen`` holds 1.0 or 0.0 for each row. No absolute value may exceed 2**exponent, which is
+    computed if it is not given. Each iteration splits off the leading bits of every value, by
+    adding and subtracting a constant that rounds the others away, and continues with the rest.
     """
     total = chosen_total = 0
     if exponent is None:
@@ -49,7 +49,7 @@ def exact_sums(
 def exact_products(
     left: NDArray[np.float64], right: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return two arrays whose sum is the product of two arrays without rounding (Dekker)."""
+    """Return two arrays whose sum is the exact product of two arrays (Dekker)."""
     product = left * right
     left_high, left_low = _halves(left)
     right_high, right_low = _halves(right)
@@ -69,7 +69,7 @@ def rounded_ratio(numerator: int, denominator: int) -> float:
 
 
 def in_units(count: int) -> int:
-    """Return a count in the unit of the sums."""
+    """Return a count in the unit of exact sums, 2**-1074."""
     return count << -UNIT_EXPONENT
 
 
@@ -79,7 +79,7 @@ def bits_of(value: float) -> int:
 
 
 def value_of(bits: int) -> float:
-    """Return the float whose bits these are."""
+    """Return the float that has these bits."""
     return float(np.int64(bits).view(np.float64))
 
 

@@ -1,4 +1,4 @@
-"""How many rows of each class fall into each of a fixed set of probability bins; bins add up."""
+"""Number of rows of each class in each of a fixed set of probability bins; counts add up."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from rankprune.core.counting._exact_sums import bits_of
 from rankprune.core.counting._kernel import Kernel, kernel_for
 
 # Non-negative floats keep their order when their bits are read as integers, so a bin is a range of
-# bit patterns. The range from 2**-16 to 1 gets 256 bins to each power of two: fine near 0, where
-# the scores of rare classes crowd.
+# bit patterns. The range from 2**-16 to 1 gets 256 bins per power of two: fine near 0, where the
+# scores of rare classes crowd.
 _LOWEST = int(np.float64(2.0**-16).view(np.int64))
 _HIGHEST = int(np.float64(1).view(np.int64))
 COARSE, FINE = 12, 16
-# For estimators that see nothing but bins: 4,096 to each power of two, from 2**-32 on.
+# For estimators that see only the bins: 4,096 per power of two, from 2**-32 on.
 _DEEP, _DEEP_BITS = int(np.float64(2.0**-32).view(np.int64)), 17
 
 
 class ScoreHistogram:
-    """Counts per class and bin: what one pass over the rows leaves for ranks and for the AUC.
+    """Counts per class and bin, from one pass over the rows, for ranks and for the AUC.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class ScoreHistogram:
         Bit patterns of the range to divide. Smaller values count in the first bin; larger ones
         must not occur.
     precision : int
-        The number of bins is about two to this power.
+        Determines the number of bins, about ``2**precision``.
 
     Attributes
     ----------
     counts : ndarray of shape (2, n_bins)
-        Rows of the negative and of the positive class in each bin.
+        Number of rows of the negative and of the positive class in each bin.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class ScoreHistogram:
 
     @classmethod
     def deep(cls) -> ScoreHistogram:
-        """Return an empty histogram of many bins."""
+        """Return an empty histogram with many bins."""
         return cls(_DEEP, precision=_DEEP_BITS)
 
     @classmethod
     def spanning(cls, probabilities: FloatArray) -> ScoreHistogram:
-        """Return an empty histogram of the range that the values take, up to 16 powers of two."""
+        """Return an empty histogram over the range of the values, at most 16 powers of two."""
         highest = bits_of(float(probabilities.max()))
         return cls(max(bits_of(float(probabilities.min())), highest - _HIGHEST + _LOWEST), highest)
 
@@ -71,13 +71,13 @@ class ScoreHistogram:
         kernel.add_to_histogram(self.counts, grid, is_positive, values)
 
     def merge(self, other: ScoreHistogram) -> ScoreHistogram:
-        """Return the histogram of the rows of both, which must divide the same range."""
+        """Return the histogram of the rows of both, which must have the same bins."""
         merged = ScoreHistogram(self.lowest, self.highest, self.precision)
         np.add(self.counts, other.counts, out=merged.counts)
         return merged
 
     def bin_of(self, value: float) -> int:
-        """Return the bin that a value falls into."""
+        """Return the index of the bin that contains a value."""
         return (max(bits_of(value), self.lowest) >> self._shift) - self._first
 
     def middles(self) -> NDArray[np.float64]:
@@ -90,7 +90,7 @@ class ScoreHistogram:
         return np.minimum((values[:-1] + values[1:]) / 2, 1.0)
 
     def as_rows(self) -> tuple[BoolArray, NDArray[np.float64], NDArray[np.float64]]:
-        """Return one row for each label and bin: label, a score, and the rows in it."""
+        """Return the label, score and number of rows of each label and bin that is not empty."""
         counts = self.counts.reshape(-1)
         used = np.flatnonzero(counts)
         scores = np.tile(self.middles(), 2)

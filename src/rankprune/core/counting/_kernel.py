@@ -1,4 +1,4 @@
-"""Which loops go over the rows: those in NumPy, or the compiled ones once these are worth it."""
+"""The loops to use: those in NumPy, or the compiled ones once loading them pays off."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core.counting import _loops
 from rankprune.core.counting._loops import Grid
 
-# Loading the compiled loops takes as long as NumPy takes for about so many rows.
+# Loading the compiled loops takes about as long as NumPy takes for this many rows.
 _WORTH_LOADING = 100_000_000
-# Fewer rows than these are not worth a call once they are loaded.
+# Fewer rows than this are not worth a call of the compiled loops, even once they are loaded.
 _WORTH_CALLING = 1 << 14
 
 
@@ -60,7 +60,7 @@ def kernel_for(n_rows: int) -> Kernel:
     """Return the loops to use for this many rows.
 
     The compiled ones need numba. They are loaded once NumPy has spent about as long as loading
-    takes, or at once if numba is loaded already; the results are the same.
+    takes, or immediately if numba is already loaded; the results are the same.
     """
     _Seen.n_rows += n_rows
     if n_rows >= _WORTH_CALLING and ("numba" in sys.modules or _Seen.n_rows >= _WORTH_LOADING):
@@ -74,5 +74,5 @@ def kernel_for(n_rows: int) -> Kernel:
 def _compiled() -> Kernel | None:
     try:
         return cast(Kernel, importlib.import_module("rankprune.core.counting._compiled"))
-    except ImportError:  # numba is missing, or does not know this NumPy yet
+    except ImportError:  # numba is missing, or does not support this NumPy yet
         return None

@@ -1,6 +1,6 @@
-"""The loops over a block of rows, in NumPy: the reference that the compiled ones are held to.
+"""The loops over a block of rows, in NumPy: the reference for the compiled ones.
 
-Each takes a block that fits into cache: who is positive, and values that `prepared` returned.
+Each takes a block that fits into cache: which rows are positive, and the values from `prepared`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def prepared(values: FloatArray) -> NDArray[np.float64]:
 
 
 def extremes(values: FloatArray) -> tuple[float, float]:
-    """Return the smallest and the largest value, NaN where there is one."""
+    """Return the smallest and the largest value, both NaN if any value is NaN."""
     return float(values.min()), float(values.max())
 
 
 def class_sums(is_positive: BoolArray, values: FloatArray) -> tuple[int, int, int]:
-    """Return the positive rows, the sum of all values and that of theirs, in units of 2**-1074."""
+    """Return the number of positive rows, and all and their values summed in units of 2**-1074."""
     chosen = is_positive.astype(np.float64)
     total, positive_sum = exact_sums(values.astype(np.float64, copy=False), chosen, exponent=0)
     return count_true(is_positive), total, positive_sum
@@ -36,7 +36,7 @@ def add_to_histogram(
 ) -> None:
     """Count the rows of each label and bin; `grid` is the lowest bit pattern, shift, first bin."""
     lowest, shift, first = grid
-    # Compared as integers: -0.0, whose bits are those of a large negative one, goes first.
+    # Compared as integers: -0.0, whose bits are a large negative integer, gets the first bin.
     codes = np.maximum(values.view(np.int64), lowest)
     codes >>= shift
     offsets = is_positive.astype(np.int64)
@@ -50,7 +50,7 @@ def add_to_histogram(
 def count_beyond(
     is_positive: BoolArray, values: FloatArray, thresholds: tuple[float, float]
 ) -> tuple[int, int, int, int]:
-    """Return the rows at or above the first threshold and at or below the second, by label."""
+    """Count the rows at or above the first threshold and at or below the second, by label."""
     above, below = values >= thresholds[0], values <= thresholds[1]
     n_above, n_below = count_true(above), count_true(below)
     above &= is_positive

@@ -1,4 +1,4 @@
-"""Whether scores are informative, where the bins of the first pass leave it open."""
+"""Whether scores are informative, if the bins of the first pass do not settle it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rankprune.core.counting._histogram import FINE, ScoreHistogram
 from rankprune.core.counting._kernel import Kernel
 from rankprune.core.counting._score_groups import group_scores
 
-# Closer looks at whether scores say anything; what is open then counts half.
+# Maximum number of passes that refine the AUC; pairs that still tie then count half.
 _MAX_LOOKS = 8
 
 
 class OpenAuc:
-    """A closer look at bins that hold both labels, where they decide whether scores say anything.
+    """Refines the bins that hold both labels, if these decide whether scores are informative.
 
-    Up to a million rows are looked at one by one, more in bins of a finer histogram; the bin of
-    those that leaves most open is looked at next, until it is clear or too little to matter.
+    Up to a million rows are compared one by one, more in the bins of a finer histogram. The next
+    pass refines the bin that leaves most open, until the rest is too little to matter.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class OpenAuc:
     def in_histogram(
         cls, histogram: ScoreHistogram, extremes: tuple[float, float], max_copied: int
     ) -> OpenAuc:
-        """Return the look at all bins that hold both labels, and what lies between them."""
+        """Return the refinement of all bins that hold both labels, and of those between them."""
         mixed = np.flatnonzero(histogram.counts.all(axis=0))
         bounds = (bits_of(extremes[0]), bits_of(extremes[1]) + 1)
         first, last = int(mixed[0]), int(mixed[-1])
@@ -78,11 +78,11 @@ class OpenAuc:
         return merged
 
     def bounds(self) -> tuple[float, float]:
-        """Return the AUC if what still ties counted against it, and for it."""
+        """Return the AUC with all remaining ties counted against it, and for it."""
         return auc_bounds(*self._counts())
 
     def closer(self, needed: float) -> OpenAuc | None:
-        """Return the look at the bin that leaves most open, None where it would change nothing."""
+        """Return the refinement of the bin that leaves most open, or None if it would not help."""
         least, most = self.bounds()
         finer = self._finer
         if finer is None or not least <= needed < most or self._n_looks == _MAX_LOOKS:
@@ -104,7 +104,7 @@ class OpenAuc:
         )
 
     def _counts(self) -> NDArray[np.int64]:
-        """Return the rows of each label in the order of their scores, as far as it is known."""
+        """Return the number of rows of each label in score order, as far as the order is known."""
         if self._finer is not None:
             inside = self._finer.counts
         else:

@@ -1,6 +1,6 @@
-"""Rows of equal score taken together, in the order of the scores: what estimators that rank see.
+"""Rows grouped by equal score, in score order: the input of estimators that rank rows.
 
-A threshold lies between two distinct scores, so nothing that ranks needs more than this.
+A threshold lies between two distinct scores, so such an estimator needs nothing more.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from rankprune.core._inputs import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class ScoreGroups:
-    """Distinct scores in rising order, with the rows of each label that have them.
+    """Distinct scores in ascending order, with the rows of each label that have them.
 
     Attributes
     ----------
     scores : ndarray
+        Distinct scores.
     positives, negatives : ndarray
-        Rows (or mass) by given label; at least one of them is above 0.
+        Number (or mass) of rows by given label; at least one of the two is above 0.
     """
 
     scores: NDArray[np.float64]
@@ -30,18 +31,18 @@ class ScoreGroups:
 
     @property
     def rows(self) -> NDArray[np.float64]:
-        """Return the rows of each score, of both labels."""
+        """Return the number (or mass) of rows with each score, of both labels."""
         return self.positives + self.negatives
 
     def mid_ranks(self) -> NDArray[np.float64]:
-        """Return the share of rows below each score, and half of those at it."""
+        """Return the share of rows below each score, plus half of those at it."""
         rows = self.rows
         return np.asarray((np.cumsum(rows) - rows / 2) / rows.sum())
 
     def in_bins(
         self, bins: NDArray[np.intp], values: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rows, the positive ones and the mean value of each bin that is used."""
+        """Return the rows, the positive rows and the mean value of each bin that is not empty."""
         starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)
         rows = np.add.reduceat(self.rows, starts)
         means = np.add.reduceat(self.rows * values, starts) / rows
@@ -51,7 +52,7 @@ class ScoreGroups:
 def group_scores(
     is_positive: BoolArray, probabilities: FloatArray, rows: NDArray[np.float64]
 ) -> ScoreGroups:
-    """Return the rows grouped by score; rows of weight 0 are no rows."""
+    """Return the rows grouped by score; rows of weight 0 are left out."""
     if not rows.all():
         counted = rows > 0
         is_positive, probabilities = is_positive[counted], probabilities[counted]

@@ -12,7 +12,8 @@ from rankprune.core.counting._exact_sums import bits_of, value_of
 from rankprune.core.counting._histogram import ScoreHistogram
 from rankprune.core.counting._kernel import Kernel, kernel_for
 
-# Values that may be copied out at once; a fuller bin is cut into finer ones first.
+# At most _MIN_COPIED values or 1 / _COPIED_SHARE of the rows are copied, whichever is more; a
+# fuller bin is first divided into finer ones.
 _MIN_COPIED = 1 << 12
 _COPIED_SHARE = 64
 
@@ -27,21 +28,21 @@ class Ranked:
 
 
 class RankSearch:
-    """Where the value of a rank lies, narrowed down by every pass over the rows.
+    """Search for the value of a rank, narrowed down by every pass over the rows.
 
-    A pass either copies the values that are left, where they are few, or counts them in finer bins.
-    Searches of the same pass over other rows merge.
+    A pass either copies the remaining values, if they are few, or counts them in finer bins.
+    Searches of the same pass over different rows can be merged.
 
     Parameters
     ----------
     label : bool
-        Whose rows are ranked.
+        Label whose rows are ranked.
     low, high : int
-        Bit patterns: the value lies at or above the first and below the second.
+        Bit patterns of the range: the value is at or above the first and below the second.
     n_below, n_inside : int
-        Rows of the label below that range and in it.
+        Number of rows of the label below that range and in it.
     limit : int
-        Values that may be copied.
+        Maximum number of values to copy.
     """
 
     def __init__(
@@ -61,16 +62,16 @@ class RankSearch:
         limit: int,
         extremes: tuple[float, float] = (0.0, 1.0),
     ) -> RankSearch:
-        """Return the search for a rank that lies between two, both included (1 is the smallest)."""
+        """Return the search for a rank between two ranks, inclusive (1 is the smallest)."""
         bounds = (bits_of(extremes[0]), bits_of(extremes[1]) + 1)
         return _within(histogram, histogram.counts[int(label)], label, ranks, limit, 0, bounds)
 
     def empty(self) -> RankSearch:
-        """Return the same search before its pass."""
+        """Return a copy of the search that has seen no rows of this pass."""
         return RankSearch(self.label, self.low, self.high, self.n_below, self.n_inside, self.limit)
 
     def add_block(self, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> None:
-        """Look at a block of rows that the kernel has prepared."""
+        """Process a block of rows that the kernel has prepared."""
         found = kernel.values_between(
             is_positive, values, self.label, value_of(self.low), value_of(self.high)
         )
@@ -81,7 +82,7 @@ class RankSearch:
             self._finer.add_block(kernel, np.ones(len(found), dtype=bool), found)
 
     def merge(self, other: RankSearch) -> RankSearch:
-        """Return what both passes have found; those of ``other`` come after these."""
+        """Return the search that has seen the rows of both, those of ``other`` last."""
         merged = self.empty()
         merged._copied = [*self._copied, *other._copied]
         if self._finer is not None and other._finer is not None:
@@ -89,11 +90,11 @@ class RankSearch:
         return merged
 
     def covers(self, rank: int) -> bool:
-        """Return whether the value of a rank lies in the range that was looked at."""
+        """Return whether the value of a rank is in the range of the search."""
         return self.n_below < rank <= self.n_below + self.n_inside
 
     def after_pass(self, rank: int) -> Ranked | RankSearch:
-        """Return the value of a rank after a pass over all rows, or the search that is left."""
+        """Return the value of a rank after a pass over all rows, or a narrower search for it."""
         if self._finer is not None:
             return settled(
                 _within(
@@ -120,7 +121,7 @@ def value_of_rank(
 ) -> Ranked:
     """Return the ``rank``-th smallest probability (1 is the smallest) of the rows of a label.
 
-    ``histogram`` is that of the same rows.
+    ``histogram`` must hold the same rows.
     """
     limit = max(_MIN_COPIED, len(is_positive) // _COPIED_SHARE)
     search = settled(RankSearch.in_histogram(histogram, label, (rank, rank), limit))
@@ -141,7 +142,7 @@ def _within(
     n_below: int,
     bounds: tuple[int, int],
 ) -> RankSearch:
-    """Return the search in the bins that hold the ranks, counted from ``n_below`` rows on."""
+    """Return the search in the bins that hold the ranks, with ``n_below`` rows below all bins."""
     cumulated = np.cumsum(counts)
     first, last = (int(index) for index in np.searchsorted(cumulated, ranks))
     n_skipped = int(cumulated[first] - counts[first])
@@ -157,7 +158,7 @@ def _within(
 
 
 def settled(search: RankSearch) -> Ranked | RankSearch:
-    """Return the value itself where no other is left."""
+    """Return the value if the range holds no other, and the search if it does."""
     if search.high - search.low > 1:
         return search
     return Ranked(value_of(search.low), search.n_below, search.n_inside)

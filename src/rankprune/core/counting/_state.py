@@ -1,7 +1,7 @@
-"""From rows to rates and cut-offs in passes over batches, by a state that merges.
+"""From rows to rates and cut-offs in passes over batches, with a mergeable state.
 
-Rows need not be in memory, nor in one place: whoever can go over them a few times, in any batches,
-on any number of machines, gets the same counts and cut-offs as one pass over arrays.
+Rows need not be in memory or on one machine: a few passes over them, in any batches and on any
+number of machines, give the same counts and cut-offs as arrays in memory.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from rankprune.core.estimators._registry import (
 )
 
 EXACT = "confident-counts"
-# Values that a state may hold besides its counts: 8 MiB.
+# Number of values that a state may hold besides its counts: 8 MiB.
 _MAX_COPIED = 1 << 20
 
 
 class ConfidentState:
-    """What passes over the rows leave of them: of a fixed size, and mergeable.
+    """State of a few passes over the rows: limited in size, and mergeable.
 
-    Feed it all rows in any batches, ask for the state of the next pass, and feed them again until
-    it is done. Between two passes, states that were fed other rows merge.
+    Feed it all rows in any batches, get the state of the next pass from `after_pass`, and repeat
+    until `is_done`. States of the same pass that were fed different rows can be merged.
 
     Parameters
     ----------
     method : str or callable, default="confident-counts"
         The noise estimator. The paper's is exact: its rates are those of `estimate_noise_rates` on
-        all rows at once. Others see scores to within one part in 4,096, from 2**-32 on.
+        all rows at once. Others see scores rounded to one part in 4,096, from 2**-32 on.
     noise_rates : NoiseRates, default=None
-        Known rates: nothing is estimated.
+        Known rates; if given, nothing is estimated.
     prunes : bool, default=True
-        Whether cut-offs are wanted besides rates.
+        Whether to find cut-offs in addition to rates.
 
     Examples
     --------
@@ -75,9 +75,9 @@ class ConfidentState:
     -----
     The first pass sums and bins the scores of each label. The sums are exact, so the thresholds
     LB_{y=1} and UB_{y=0} do not depend on the order of rows. The second counts the rows beyond
-    them, and looks into the bins where a cut-off can lie. Where such a bin holds more than a
-    million rows, one or two further passes cut it into finer ones. Bins are ranges of the bits of
-    a float, so cut-offs are found exactly, by integer rank.
+    them, and searches the bins that may contain a cut-off. If such a bin holds more than a million
+    rows, one or two further passes divide it into finer ones. Bins are ranges of the bits of a
+    float, so cut-offs are found exactly, by integer rank.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class ConfidentState:
         self._thresholds: tuple[float, float] | None = None
         self._rates: NoiseRates | None = None
         self._to_prune = (0, 0)
-        # What a pass after the first looks for.
+        # What a pass after the first collects.
         self._counts: NDArray[np.int64] | None = None
         self._searches: dict[bool, RankSearch] = {}
         self._doubt: OpenAuc | None = None
@@ -113,7 +113,7 @@ class ConfidentState:
 
     @property
     def n_rows(self) -> int:
-        """Return the rows seen in the first pass."""
+        """Return the number of rows seen in the first pass."""
         return sum(self._sizes)
 
     @property
@@ -122,10 +122,10 @@ class ConfidentState:
         return self._sums.positive_mass // one, self._sums.negative_mass // one
 
     def update(self, labels: ArrayLike, probabilities: ArrayLike) -> ConfidentState:
-        """Add a batch of rows, labels 0 and 1, to the pass, and return the state itself."""
+        """Add a batch of rows with labels 0 and 1 to the pass, and return the state itself."""
         if self.is_done:
             raise ValueError(
-                "The state is done, and takes no more rows. Start another with ConfidentState()."
+                "The state is done and accepts no more rows. Start another with ConfidentState()."
             )
         is_positive, values = validate_batch(labels, probabilities)
         kernel, before = kernel_for(len(is_positive)), self._sums
@@ -137,7 +137,7 @@ class ConfidentState:
                 smallest, largest = kernel.extremes(block)
                 # Written so that NaN, which compares false, is caught too.
                 if not (smallest >= 0 and largest <= 1):
-                    # A batch that is refused leaves nothing behind.
+                    # A batch that is refused must not change the state.
                     self._sums, self._extremes = before, extremes
                     np.copyto(self._histogram.counts, counts)
                     refuse_improbable(values, "probabilities")
@@ -162,7 +162,7 @@ class ConfidentState:
         self._extremes = (min(self._extremes[0], smallest), max(self._extremes[1], largest))
 
     def empty(self) -> ConfidentState:
-        """Return a state of the same pass that was fed no rows yet, for another worker."""
+        """Return a state of the same pass that has seen no rows yet, for another worker."""
         other = ConfidentState(self._method, noise_rates=self._given, prunes=self._prunes)
         if self.n_pass > 1:
             other._sums, other._histogram = self._sums, self._histogram
@@ -175,7 +175,7 @@ class ConfidentState:
         return other
 
     def merge(self, other: ConfidentState) -> ConfidentState:
-        """Return the state of the rows of both, which must be of the same pass."""
+        """Return the state for the rows of both states, which must be of the same pass."""
         if self.n_pass != other.n_pass or self._method != other._method:
             raise ValueError(
                 f"states must be of the same pass and method to merge, got {self.n_pass} "
@@ -198,7 +198,7 @@ class ConfidentState:
         return merged
 
     def after_pass(self) -> ConfidentState:
-        """Return the state for the next pass, once all rows were seen in this one."""
+        """Return the state for the next pass; call this once all rows were fed in this one."""
         following = self.empty()
         following.n_pass += 1
         if self.n_pass > 1:
@@ -206,7 +206,7 @@ class ConfidentState:
         if self._doubt is not None:
             following._doubt = self._doubt.closer(needed_auc(*self._sizes))
             if following._doubt is not None:
-                return following  # the same pass again, with a closer look at what is open
+                return following  # the same pass again, with finer bins for the AUC
         following._counts = None
         following._searches = {}
         if self.n_pass == 1:
@@ -231,17 +231,16 @@ class ConfidentState:
         """Return the noise rates."""
         if self._rates is None:
             raise ValueError(
-                "The state must have seen all rows once more before it tells the rates: feed them "
-                "again after after_pass, until is_done."
+                "The rates are not known yet. Feed all rows again after after_pass, until is_done."
             )
         return self._rates
 
     def cutoffs(self) -> Cutoffs:
-        """Return where pruning stops."""
+        """Return the cut-offs at which pruning stops."""
         if not self.is_done:
             raise ValueError(
-                "The state must be done before it tells the cut-offs: feed all rows again after "
-                "after_pass, until is_done."
+                "The cut-offs are not known yet. Feed all rows again after after_pass, until "
+                "is_done."
             )
         parts = zip((True, False), self._to_prune, self._sizes, strict=True)
         return Cutoffs(
@@ -252,7 +251,7 @@ class ConfidentState:
         )
 
     def _begin(self) -> None:
-        """Decide after the first pass what the second looks for."""
+        """Decide after the first pass what the second collects."""
         if self._given is not None or self._method != EXACT:
             self._know(self._given or self._binned_rates())
             for label, rank in self._ranks():
@@ -285,11 +284,11 @@ class ConfidentState:
         if self._n_seen != self.n_rows:
             raise ValueError(
                 f"Every pass must see the same rows, got {self.n_rows} rows in the first and "
-                f"{self._n_seen} later. Feed all of them again, or start anew."
+                f"{self._n_seen} later. Feed all of them again, or start over."
             )
 
     def forget(self) -> ConfidentState:
-        """Return the state without what earlier passes left, for sending it back to merge."""
+        """Drop the results of earlier passes and return the state, ready to be sent and merged."""
         if self.n_pass > 1:
             self._histogram = ScoreHistogram(0, 1)
             if self._doubt is not None:
@@ -305,25 +304,25 @@ class ConfidentState:
 
     def _auc_is_open(self) -> bool:
         least, most = auc_bounds(*self._histogram.counts)
-        # Where all scores are one, they tie, and no closer look would tell them apart.
+        # If all scores are equal, they tie, and finer bins would not tell them apart.
         return self._extremes[0] < self._extremes[1] and least <= needed_auc(*self._sizes) < most
 
     def _reason(self, doubt: OpenAuc | None) -> str | None:
-        """Return why the AUC says that the scores fail, as far as it is known."""
+        """Return why the AUC shows that the scores fail, or None if it does not."""
         least, most = auc_bounds(*self._histogram.counts) if doubt is None else doubt.bounds()
-        # Ties count half. Until a doubt is looked into, scores have the benefit of it.
+        # Ties count half. Until an open AUC is refined, scores get the benefit of the doubt.
         is_open = doubt is None and self._auc_is_open()
         middle = most if is_open else (least + most) / 2
         return None if middle > needed_auc(*self._sizes) else AUC_REASON
 
     def _ranks(self) -> Iterator[tuple[bool, int]]:
-        """Yield the ranks whose values are the cut-offs."""
+        """Yield the label and rank of each cut-off."""
         for label, count, size in zip((True, False), self._to_prune, self._sizes, strict=True):
             if count:
                 yield label, rank_of(label, count, size)
 
     def _possible_ranks(self) -> Iterator[tuple[bool, tuple[int, int]]]:
-        """Yield between which ranks the cut-offs lie, as far as bins tell the counts."""
+        """Yield the label and the range of possible ranks of each cut-off, given the bins."""
         (positive_low, positive_high), (negative_low, negative_high) = self._rate_limits()
         few, many = (
             self._shares(positive_high, negative_low),
@@ -346,7 +345,7 @@ class ConfidentState:
         return pruned_shares(NoiseRates.from_noise_rates(positive, negative, observed))
 
     def _rate_limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the least and the largest that either noise rate can be."""
+        """Return the smallest and the largest possible value of each noise rate."""
         positive_threshold, negative_threshold = self._sums.thresholds()
         negatives, positives = self._histogram.counts
         above = self._histogram.bin_of(positive_threshold)
@@ -358,7 +357,7 @@ class ConfidentState:
 
     def _look_for(self, label: bool, ranks: tuple[int, int]) -> None:
         search = RankSearch.in_histogram(self._histogram, label, ranks, _MAX_COPIED, self._extremes)
-        # A range of several ranks is not settled even where one value is left: it has no rank.
+        # A range of several ranks is not settled even if one value is left: its rank is not known.
         self._take(label, settled(search) if ranks[0] == ranks[1] else search)
 
     def _take(self, label: bool, found: Ranked | RankSearch) -> None:
@@ -369,7 +368,7 @@ class ConfidentState:
 
 
 def _share_limits(wrong: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[float, float]:
-    """Return the limits of a share whose first bin may count in part."""
+    """Return the limits of a share if only part of the first bin may count."""
     wrong_most, right_most = int(wrong.sum()), int(right.sum())
     wrong_least, right_least = wrong_most - int(wrong[0]), right_most - int(right[0])
     return (

@@ -1,1 +1,1 @@
-"""Noise estimators, one idea a file, and the registry of their names."""
+"""Noise estimators, one idea per file, and the registry of their names."""

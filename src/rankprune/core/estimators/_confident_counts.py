@@ -1,7 +1,7 @@
 """The paper's estimator: probabilities -> thresholds -> four confident counts -> noise rates.
 
-Counting, which is as large as the data, is kept apart from the algebra of a dozen numbers, and
-what is counted adds up over batches.
+Counting, whose cost grows with the data, is separate from the algebra of a dozen numbers, and
+counts add up over batches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rankprune.core.counting._kernel import Kernel, kernel_for
 
 @dataclass(frozen=True)
 class ClassSums:
-    """What the first pass leaves: mass and summed probability of each class, exact.
+    """Result of the first pass: the exact mass and summed probability of each class.
 
     All four are integers in units of 2**-1074 (see `_exact_sums`), so that merging batches in any
     order gives the same bits as one pass over all rows.
@@ -79,7 +79,7 @@ class ClassSums:
         )
 
     def thresholds(self) -> tuple[float, float]:
-        """Return LB_{y=1} and UB_{y=0}: the mean probability of either class."""
+        """Return LB_{y=1} and UB_{y=0}: the mean probability of each class."""
         return (
             rounded_ratio(self.positive_sum, self.positive_mass),
             rounded_ratio(self.negative_sum, self.negative_mass),
@@ -92,7 +92,7 @@ def count_confident(
     thresholds: tuple[float, float],
     sample_weight: NDArray[np.float64] | None = None,
 ) -> ConfidentCounts:
-    """Return the second pass: rows (or mass) beyond each threshold, by label. Both inclusive."""
+    """Return the number (or mass) of rows at or beyond each threshold, by label (second pass)."""
     counts = np.zeros(4)
     if sample_weight is None:
         kernel = kernel_for(len(is_positive))
@@ -110,7 +110,7 @@ def count_confident(
 
 
 def rates_from_counts(sums: ClassSums, counts: ConfidentCounts) -> NoiseRates:
-    """Return the algebra: Eq. 2 of the paper and the rates that follow from it."""
+    """Return the rates from Eq. 2 of the paper, and those that follow from them."""
     n_positive = rounded_ratio(sums.positive_mass, in_units(1))
     n_negative = rounded_ratio(sums.negative_mass, in_units(1))
     observed = rounded_ratio(sums.positive_mass, sums.positive_mass + sums.negative_mass)
@@ -145,5 +145,5 @@ def confident_counts(
 
 
 def _share(wrong: float, right: float) -> float:
-    # Some row always reaches the mean of its class, unless weights make it underflow.
+    # Some row always reaches the mean of its class, unless weights underflow.
     return wrong / (wrong + right) if wrong else 0.0

@@ -1,8 +1,8 @@
 """The curve noise estimator: a sigmoid between two plateaus, whose heights are the noise rates.
 
-Where the scores separate the classes, the share of positive labels flattens: at rho_0 among rows
+If the scores separate the classes, the share of positive labels flattens: at rho_0 among rows
 that are surely negative, at 1 - rho_1 among rows that are surely positive. A curve through all
-rows finds those heights even where the classes overlap so much that the ends are never reached,
+rows finds those heights even if the classes overlap so much that the plateaus are never reached,
 which no bound can.
 """
 
@@ -25,14 +25,14 @@ from rankprune.core.estimators._tight import Evidence, smallest_shares
 _LOOSE = Evidence(support=0.2, level=0.2)
 # Bins of the logit of the mid-rank: fine enough for a curve of four parameters.
 _N_BINS = 400
-# Where the search starts: a pair of rates, and the steepness of the curve between them.
+# Starting points of the search: a pair of rates, and the steepness of the curve between them.
 _STARTS = (
     (0.05, 0.05, 2.0),
     (0.3, 0.01, 2.0),
     (0.01, 0.3, 2.0),
     (0.2, 0.2, 4.0),
 )
-# One more start is a step between the best bounds, of this steepness.
+# One more starting point is a step of this steepness between the best bounds.
 _STEP = 50.0
 # Curves whose log-likelihoods differ by less cannot be told apart by the data.
 _SAME_LIKELIHOOD = 0.1
@@ -48,7 +48,7 @@ def curve(
     *,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> NoiseRates:
-    """Return, per side, the smaller of the curve's plateau and the best bound."""
+    """Return, for each noise rate, the smaller of the curve's plateau and the best bound."""
     rows = row_weights(labels, sample_weight)
     groups = group_scores(labels.view(bool), probabilities, rows)
     positive_bound, negative_bound = bounds = smallest_shares(groups, _LOOSE)
@@ -78,8 +78,8 @@ class Curve:
 
 
 def fit_curve(groups: ScoreGroups, bounds: tuple[float, float]) -> Curve:
-    """Return the curve of the largest likelihood, searched from bounds of both rates too."""
-    # A row that weighs next to nothing may round to rank 0 or 1, where a logit has no value.
+    """Return the curve of maximum likelihood; the search also starts from bounds of both rates."""
+    # The rank of a row with a tiny weight may round to 0 or 1, where the logit is infinite.
     positions = np.asarray(logit(np.clip(groups.mid_ranks(), _TINY, 1 - _TINY)))
     low, high = float(positions[0]), float(positions[-1])
     bins = np.searchsorted(np.linspace(low, high, _N_BINS), positions)
@@ -118,7 +118,7 @@ def fit_curve(groups: ScoreGroups, bounds: tuple[float, float]) -> Curve:
 
 
 def _middle(negative: float, positive: float, observed: float) -> float:
-    """Return where the classes would meet if these were the rates."""
+    """Return the position where the classes would meet if these were the rates."""
     # Bounds may leave nothing between the plateaus; then any middle will do.
     prevalence = (observed - negative) / max(1 - negative - positive, _TINY)
     return float(logit(1 - np.clip(prevalence, 0.02, 0.98)))

@@ -27,7 +27,7 @@ from rankprune.exceptions import (
 
 NoiseEstimator = Callable[..., NoiseRates]
 
-# Rounding may separate two ways to compute the share of positive labels, no more.
+# Two computations of the share of positive labels may differ by rounding, but no more.
 _SAME_PREVALENCE = 1e-6
 
 NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
@@ -43,7 +43,7 @@ NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
 }
 
 
-# Chosen by its error on data that no rule was tuned on; the table is in docs/noise_rates.md.
+# Chosen by its error on data that no rule was tuned on; see the table in docs/noise_rates.md.
 DEFAULT_ESTIMATOR = "curve"
 
 
@@ -65,21 +65,21 @@ def estimate_noise_rates(
         Out-of-fold probability of the positive label, one per row; see
         `out_of_fold_probabilities`. In-sample probabilities hide the errors they were fitted to.
     method : str or callable, default="curve"
-        The noise estimator. ``"confident-counts"`` is the paper's; ``"tight"`` takes the threshold
+        The noise estimator. ``"confident-counts"`` is the paper's; ``"tight"`` uses the threshold
         with the smallest upper confidence bound of the noise, which overlap inflates less, but
-        which misses noise that crowds where the classes meet; ``"curve"`` fits a sigmoid between
-        two plateaus to the share of positive labels along the ranking and takes, per side, the
-        smaller of its plateau and such a bound. ``"scott"`` and ``"scott-2015"`` take the largest
-        share of one label's rows that the other's could hide (Scott et al. 2013, Scott 2015), the
-        latter with a closer bound; ``"min-probability"`` takes the smallest and the largest
-        probability (Liu and Tao 2016). ``"elkan-noto"``, ``"elkan-noto-e2"`` and
-        ``"elkan-noto-e3"`` are for positive and unlabeled rows: they take every positive label to
-        be right (Elkan and Noto 2008). A callable takes
+        which misses noise concentrated where the classes meet; ``"curve"`` fits a sigmoid between
+        two plateaus to the share of positive labels along the ranking and uses, for each noise
+        rate, the smaller of its plateau and such a bound. ``"scott"`` and ``"scott-2015"`` use the
+        largest share of one label's rows that the other's could hide (Scott et al. 2013, Scott
+        2015), the latter with a tighter bound; ``"min-probability"`` uses the smallest and the
+        largest probability (Liu and Tao 2016). ``"elkan-noto"``, ``"elkan-noto-e2"`` and
+        ``"elkan-noto-e3"`` are for positive and unlabeled rows: they assume that every positive
+        label is right (Elkan and Noto 2008). A callable takes
         ``(labels, probabilities, *, sample_weight=None)`` with labels 0 and 1 (1 is positive) and
         returns `NoiseRates`.
     sample_weight : array-like of shape (n_rows,), default=None
-        A weight of 2 equals the row twice, a weight of 0 equals no row. In the check whether the
-        probabilities say anything, weights that are not whole numbers count by Kish's effective
+        A weight of 2 counts a row twice, a weight of 0 leaves it out. In the check that the
+        probabilities are informative, weights that are not whole numbers count by Kish's effective
         number of rows, so their scale does not matter there.
     pos_label : default=None
         The positive label; the larger of the two values by default.
@@ -87,14 +87,14 @@ def estimate_noise_rates(
     Returns
     -------
     NoiseRates
-        With ``reliable=False`` and a warning where the probabilities do not tell the labels apart.
+        With ``reliable=False`` and a warning if the probabilities do not tell the labels apart.
 
     Notes
     -----
-    Confident counts are Eq. 2 and 3 of the paper: a row is confidently positive when its
-    probability reaches the mean probability of the positive labels (LB_{y=1}), confidently
-    negative when it is at most the mean of the negative labels (UB_{y=0}). Where the classes
-    overlap or the probabilities are off, the estimate is an upper bound (Lemma 3).
+    Confident counts are Eq. 2 and 3 of the paper: a row is confidently positive if its
+    probability reaches the mean probability of the positive labels (LB_{y=1}), and confidently
+    negative if it is at most the mean of the negative labels (UB_{y=0}). If the classes overlap or
+    the probabilities are off, the estimate is an upper bound (Lemma 3).
 
     Examples
     --------
@@ -122,10 +122,10 @@ def estimate_unknown_rates(
     positive: float | None = None,
     negative: float | None = None,
 ) -> NoiseRates:
-    """Return the estimate with known rates put in, and one warning at most about the rest."""
+    """Return the estimate with known rates inserted; emit at most one warning."""
     estimator = find_noise_estimator(method)
     labels, probabilities = inputs.is_positive.view(np.int8), inputs.probabilities.view()
-    # Views of the caller's own arrays, perhaps: a callable may read them, not change them.
+    # These may be views of the caller's arrays, which a callable must not change.
     labels.flags.writeable = probabilities.flags.writeable = False
     rates = estimator(labels, probabilities, sample_weight=inputs.sample_weight)
     if not isinstance(rates, NoiseRates):
@@ -138,14 +138,14 @@ def estimate_unknown_rates(
         raise ValueError(
             "method must return rates of the rows it was given: their share of positive labels is "
             f"{observed:.6g}, but {estimator!r} returned an observed_prevalence of "
-            f"{rates.observed_prevalence:.6g}. Pass that of the labels to NoiseRates."
+            f"{rates.observed_prevalence:.6g}. Pass the share of positive labels to NoiseRates."
         )
     rates = rates.with_known(positive=positive, negative=negative)
     return with_warning(rates, uninformative_reason(inputs, rates))
 
 
 def with_warning(rates: NoiseRates, reason: str | None) -> NoiseRates:
-    """Return rates after a warning where they are not reliable, for that reason, or moved."""
+    """Return the rates, with a warning if they are not reliable (for ``reason``) or clipped."""
     if reason is not None:
         _warn_uninformative(reason)
         return replace(rates, reliable=False)
@@ -168,7 +168,7 @@ def _share_positive(inputs: Inputs) -> float:
 
 
 def find_noise_estimator(method: str | NoiseEstimator) -> NoiseEstimator:
-    """Return the noise estimator of that name, or the callable itself."""
+    """Return the noise estimator with that name, or the callable itself."""
     if callable(method):
         return method
     if not isinstance(method, str) or method not in NOISE_ESTIMATORS:
@@ -198,7 +198,7 @@ def _warn_uninformative(reason: str) -> None:
 
 
 def uninformative_reason(inputs: Inputs, rates: NoiseRates) -> str | None:
-    """Return why the probabilities fail to tell the labels apart, None where they do not fail."""
+    """Return why the probabilities fail to tell the labels apart, or None if they do not fail."""
     reason = threshold_reason(rates)
     if reason is not None:
         return reason
@@ -208,7 +208,7 @@ def uninformative_reason(inputs: Inputs, rates: NoiseRates) -> str | None:
 
 
 def threshold_reason(rates: NoiseRates) -> str | None:
-    """Return why thresholds say that the probabilities fail, None where they do not."""
+    """Return why the thresholds show that the probabilities fail, or None if they do not."""
     if (
         rates.positive_threshold is None
         or rates.negative_threshold is None

@@ -18,13 +18,13 @@ from rankprune.core._noise_rates import NoiseRates, rates_of_rows
 from rankprune.core._shares import row_weights, upper_bound
 from rankprune.core.counting._score_groups import group_scores
 
-# Two kappas of 1 say that the labels carry no information; then the algebra divides 0 by 0.
+# Two kappas of 1 mean that the labels carry no information; the algebra would divide 0 by 0.
 _MAX_KAPPA = 1 - 1e-9
 
-# How unlikely it is that a share exceeds its bound.
+# Maximum probability that a share exceeds its bound.
 _LEVEL = 0.1
 
-# Rows below each threshold, rows in all -> what their share exceeds with a small chance only.
+# Rows below each threshold, rows in total -> upper confidence bound of their share.
 _Bound = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 
@@ -51,7 +51,7 @@ def scott_2015(
 def _uniform_bound(below: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     """Return the bound of Dvoretzky, Kiefer, Wolfowitz and Massart.
 
-    For thresholds it is the sharp form of the bound that the source takes for sets of any kind.
+    For thresholds, it is the sharp form of the bound that Scott et al. use for sets of any kind.
     """
     return np.asarray(below / total + np.sqrt(-np.log(_LEVEL) / (2 * total)))
 
@@ -90,5 +90,5 @@ def _kappa(part: NDArray[np.float64], whole: NDArray[np.float64], bound: _Bound)
     least = 1 - bound(n_whole - whole_below, n_whole)
     most = bound(part_below, float(part_below[-1]))
     known = least > 0
-    # Where no threshold has enough rows, nothing is known but that a share is at most 1.
+    # If no threshold has enough rows, all that is known is that a share is at most 1.
     return min(float((most[known] / least[known]).min(initial=1.0)), _MAX_KAPPA)

@@ -1,9 +1,9 @@
 """The tight noise estimator: the threshold that bounds the noise rate best, instead of the mean.
 
 By the argument of Lemma 3 the share of negative labels among the highest-scored rows bounds the
-positive noise rate from above at *every* threshold, not at LB_{y=1} alone, as rows grow in number:
-rows of the other class can only add to it. So the smallest bound is the best, once chance is
-accounted for.
+positive noise rate from above at *every* threshold, not only at LB_{y=1}, if there are many rows:
+rows of the other class can only add to it. So the smallest bound is the best, once sampling error
+is accounted for.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from rankprune.core._noise_rates import NoiseRates, rates_of_rows
 from rankprune.core._shares import row_weights, upper_bound
 from rankprune.core.counting._score_groups import ScoreGroups, group_scores
 
-# Rows that must lie beyond a threshold, however small the class.
+# Minimum number of rows beyond a threshold, or all rows of a class that is smaller.
 _MIN_ROWS = 50
-# Thresholds that are compared, evenly spaced on a logarithmic scale of the rows beyond them.
+# Number of thresholds compared, evenly spaced on a logarithmic scale of the rows beyond them.
 _N_THRESHOLDS = 2000
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What counts as a bound.
+    """Requirements that a bound must meet.
 
     Attributes
     ----------
     support : float
-        Rows that must lie beyond a threshold, as a share of the class.
+        Minimum number of rows beyond a threshold, as a share of the class.
     level : float
-        How unlikely it is that the share among all such rows exceeds the bound that is minimised.
+        Maximum probability that the true share exceeds the bound that is minimised.
     """
 
     support: float
@@ -67,11 +67,11 @@ def smallest_shares(groups: ScoreGroups, evidence: Evidence) -> tuple[float, flo
 def _smallest_share(
     wrong: NDArray[np.float64], rows: NDArray[np.float64], evidence: Evidence
 ) -> float:
-    """Return the share of wrong labels among the surest rows where its bound is smallest."""
+    """Return the share of wrong labels beyond the threshold at which its bound is smallest."""
     beyond, wrong_beyond = np.cumsum(rows), np.cumsum(wrong)
     n_class = beyond[-1] - wrong_beyond[-1]
-    # Never more than the class itself: with fewer rows the bound is wide, but no other class is
-    # drawn in. The class is not empty, or the labels would hold one value only.
+    # Never more than the class itself: with fewer rows the bound is wide, but does not have to
+    # include the other class. The class is not empty, because the labels hold two values.
     least = min(max(_MIN_ROWS, evidence.support * n_class), n_class)
     grid = np.geomspace(least, beyond[-1], _N_THRESHOLDS)
     # Rounding must not carry the last threshold beyond the last row.
