@@ -127,7 +127,7 @@ def test_any_two_labels_give_the_same_model_and_come_back(labels, classes):
     assert (predicted == expected).all()
 
 
-def test_the_other_label_may_be_the_positive_one():
+def test_the_first_label_may_be_the_positive_one():
     """Naming the other class swaps the rates and leaves the model alone."""
     one, other = model().fit(X, Y), model(pos_label=0).fit(X, Y)
     assert one.noise_rates_.positive_noise_rate == other.noise_rates_.negative_noise_rate
@@ -275,7 +275,7 @@ def test_rounds_start_from_precomputed_probabilities_too():
         model(estimator=LinearSVC(), rounds=2).fit(X, Y, probabilities=first.probabilities_)
 
 
-def test_rounds_end_with_a_warning_where_a_fold_would_lose_a_class():
+def test_rounds_end_with_a_warning_if_a_fold_would_lose_a_class():
     small, truth = make_classification(60, weights=[0.85], flip_y=0.3, random_state=5)
     known = {"negative_noise_rate": 0.15, "positive_noise_rate": 0.1}
     one = model(**known).fit(small, truth)
@@ -302,7 +302,7 @@ def test_a_stack_can_be_the_estimator():
         model(estimator=blunt).fit(X, Y)
 
 
-def test_rounds_end_where_nothing_is_pruned(caplog):
+def test_rounds_end_if_nothing_is_pruned(caplog):
     with caplog.at_level(logging.DEBUG, logger="rankprune"):
         fitted = model(rounds=3).fit(X, TRUTH, probabilities=TRUTH.astype(float))
     assert not fitted.prune_mask_.any()
@@ -433,7 +433,7 @@ def test_a_column_of_labels_is_flattened_with_a_warning():
 
 @pytest.mark.parametrize("kind", ["constant", "anti-informative", "random"])
 @pytest.mark.parametrize("known", [{}, {"negative_noise_rate": 0.0}])
-def test_scores_that_say_nothing_prune_nothing(kind, known):
+def test_uninformative_scores_prune_nothing(kind, known):
     scores = {
         "constant": np.full(N, 0.5),
         "anti-informative": np.where(Y == 1, 0.2, 0.8),
@@ -535,7 +535,7 @@ def test_a_wrong_looking_label_survives_if_trusted():
 
 
 @pytest.mark.parametrize("trusted", [np.ones(N, dtype=bool), TRUTH == 1])
-def test_trust_must_leave_something_to_doubt(trusted):
+def test_trusted_must_leave_untrusted_rows_of_both_classes(trusted):
     with pytest.raises(
         ValueError, match=r"trusted must leave untrusted rows of both .* fit the estimator"
     ):

@@ -56,7 +56,7 @@ def test_without_noise_they_are_the_plain_metrics(weighted):
 
 
 @given(overlapping(), st.data())
-def test_they_are_exact_where_the_noise_is_exactly_class_conditional(data, draw):
+def test_they_are_exact_if_the_noise_is_exactly_class_conditional(data, draw):
     score = np.array(draw.draw(scores(data.n_cells)))[data.cell]
     predicted = (
         np.array(draw.draw(st.lists(st.booleans(), min_size=data.n_cells, max_size=data.n_cells)))[
@@ -70,7 +70,7 @@ def test_they_are_exact_where_the_noise_is_exactly_class_conditional(data, draw)
 
 
 def test_only_the_noise_rates_are_taken_from_the_rates():
-    """The test rows have a prevalence of their own."""
+    """The test rows have their own prevalence."""
     data = exact_data([(3, 1), (1, 6)], rho1=6, rho0=2)
     predicted = (data.cell == 0).astype(int)
     elsewhere = NoiseRates.from_noise_rates(0.3, 0.1, observed_prevalence=0.6)
@@ -151,7 +151,7 @@ def test_bias_and_coverage_are_as_stated():
         assert 0.91 < coverage < 0.99
 
 
-def test_estimates_may_leave_the_possible_but_intervals_do_not():
+def test_estimates_may_leave_the_possible_range_but_intervals_do_not():
     labels = np.repeat([1, 0], [30, 70])
     found = clean_metrics(labels, labels, NoiseRates.from_noise_rates(0.2, 0.2, 0.4), scores=labels)
     assert found["recall"].value > 1
@@ -229,7 +229,7 @@ def test_bad_input_is_refused(change, message):
         clean_metrics([1, 0], [1, 0], (0.1, 0.2))
 
 
-def test_scorers_judge_by_what_clean_labels_would_say():
+def test_scorers_estimate_metrics_on_clean_labels():
     X, truth = make_classification(3000, class_sep=1.0, random_state=0)
     y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
     rates = NoiseRates.from_noise_rates(0.3, 0.1, y.mean())

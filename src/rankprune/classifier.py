@@ -49,11 +49,11 @@ class RankPruningClassifier(RateBasedClassifier):
     estimator : classifier, default=None
         The classifier fitted to the rows that are kept; cloned. Logistic regression by default.
     scorer : classifier with ``predict_proba``, "committee" or None, default=None
-        Gives the out-of-fold probabilities; cloned. The estimator by default. ``"committee"``
-        averages the probabilities of the estimator, a random forest and gradient boosting, which
-        takes three times as many fits, and lets all three judge whether there is any noise: if the
-        verdict is that the labels are clean, nothing is pruned, unless a noise rate is known. In a
-        `Pipeline` the forest and boosting replace the last step.
+        The classifier that computes the out-of-fold probabilities; cloned. The estimator by
+        default. ``"committee"`` averages the probabilities of the estimator, a random forest and
+        gradient boosting, which takes three times as many fits, and lets all three judge whether
+        there is any noise: if the verdict is that the labels are clean, nothing is pruned, unless
+        a noise rate is known. In a `Pipeline` the forest and boosting replace the last step.
     pos_label : default=None
         The positive label; by default the last of the two in sorted order.
     positive_noise_rate, negative_noise_rate : float, default=None
@@ -63,7 +63,7 @@ class RankPruningClassifier(RateBasedClassifier):
         probabilities are uninformative, nothing is pruned or corrected; if both are known they are
         used even then, with a warning.
     noise_estimator : str or callable, default="curve"
-        How the rates are estimated; see ``method`` of `estimate_noise_rates`. The paper's is
+        How the rates are estimated; see ``method`` of `estimate_noise_rates`. The paper uses
         ``"confident-counts"``.
     rounds : int, default=1
         Number of times that rows are scored and pruned; 1 is the paper's algorithm. From the second
@@ -83,7 +83,7 @@ class RankPruningClassifier(RateBasedClassifier):
     Attributes
     ----------
     estimator_ : classifier
-        Fitted to the rows that were kept.
+        The classifier fitted to the rows that were kept.
     classes_ : ndarray of shape (2,)
         The two labels in sorted order.
     noise_rates_ : NoiseRates
@@ -93,9 +93,9 @@ class RankPruningClassifier(RateBasedClassifier):
     probabilities_ : ndarray of shape (n_rows,)
         Out-of-fold probability of the positive label, from the first round.
     ranking_probabilities_ : ndarray of shape (n_rows,)
-        The probabilities that the last round pruned by; the same if there is one round.
+        Probabilities used for pruning in the last round; ``probabilities_`` if there is only one.
     verdict_ : Verdict
-        Whether the labels are clean, noisy, or neither can be told. Only with
+        Whether the labels are clean or noisy, or whether this is unclear. Only with
         ``scorer="committee"``, and if neither a noise rate nor probabilities were given.
     n_features_in_, feature_names_in_
         As in the fitted estimator, if it has them.
@@ -166,17 +166,18 @@ class RankPruningClassifier(RateBasedClassifier):
         probabilities: ArrayLike | None = None,
         trusted: ArrayLike | None = None,
     ) -> RankPruningClassifier:
-        """Estimate the noise, prune, and fit the estimator to what is left.
+        """Estimate the noise, prune the rows, and fit the estimator to the rest.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
-            Any input of the estimator whose rows can be selected.
+            Any input that the estimator accepts and whose rows can be selected.
         y : array-like of shape (n_rows,)
             Given labels, of any two values, some of them wrong.
         sample_weight : array-like of shape (n_rows,), default=None
-            A weight of 2 equals the row twice, a weight of 0 equals no row. Weights are used in the
-            folds, in the counts and, multiplied by the correction weights, in the final fit.
+            A weight of 2 has the same meaning as two copies of the row, a weight of 0 as no row.
+            Weights are used in the folds, in the counts and, multiplied by the correction weights,
+            in the final fit.
         groups : array-like of shape (n_rows,), default=None
             Rows of the same group stay in the same fold.
         probabilities : array-like of shape (n_rows,), default=None
@@ -211,7 +212,7 @@ class RankPruningClassifier(RateBasedClassifier):
     ) -> Examined:
         """Return what ``fit`` learns about the rows, without fitting the final estimator.
 
-        `check_labels` and `check_table` use it. A model that was fitted before is left as it is.
+        `check_labels` and `check_table` use it. The results of an earlier fit stay unchanged.
 
         Parameters
         ----------
@@ -237,32 +238,32 @@ class RankPruningClassifier(RateBasedClassifier):
         n_resamples: int | None = None,
         random_state: RandomState = None,
     ) -> NoiseRateIntervals:
-        """Return intervals of the noise rates, by resampling the rows of the fit.
+        """Return confidence intervals of the noise rates, from resampling the rows of the fit.
 
         Parameters
         ----------
         X : as in ``fit``, default=None
             By default rows are resampled with their out-of-fold probabilities, which needs no
             fitting. Pass the same X as in ``fit`` to fit and score every resample, in new folds:
-            then the intervals also cover the chance in the models. A row that is drawn twice gets
-            weight 2, so every scorer must take weights.
+            then the intervals also cover the randomness of the models. A row that is drawn twice
+            gets weight 2, so every scorer must take weights.
         groups : array-like of shape (n_rows,), default=None
             As in ``fit``, for the new folds.
         level : float, default=0.95
             Confidence level.
         n_resamples : int, default=None
-            200 by default, or 50 if models are fitted.
+            Number of resamples. 200 by default, or 50 if models are fitted.
         random_state : int, RandomState or None, default=None
-            Draws the rows and the folds.
+            Determines the rows that are drawn, and the folds.
 
         Returns
         -------
         NoiseRateIntervals
-            Around the estimate from all rows. Known rates stay as they are.
+            Intervals around the estimates from all rows. The interval of a known rate is a point.
 
         See Also
         --------
-        noise_rate_intervals : The same from labels and probabilities.
+        noise_rate_intervals : The same for labels and probabilities.
         """
         check_is_fitted(self)
         validate_level(level)
@@ -328,7 +329,7 @@ class RankPruningClassifier(RateBasedClassifier):
         return replicates
 
     def _prune(self, rows: FitRows, scored: Scored) -> Examined:
-        """Return which rows the last round prunes, the weights of the others, and its ranking."""
+        """Return the rows that the last round prunes, the weights of the rows, and its ranking."""
         status, folds, scores = rows.status, scored.folds, scored.scores
         mask, weights = _pruned(status, scores, scored.rates)
         for turn in range(1, self.rounds):
@@ -351,7 +352,7 @@ class RankPruningClassifier(RateBasedClassifier):
         return Examined(rows, scored, mask, weights, scores)
 
     def _refit(self, found: Examined, generator: np.random.RandomState) -> None:
-        """Fit the estimator to the rows that were kept, and store what was learned."""
+        """Fit the estimator to the rows that were kept, and set the fitted attributes."""
         rows, scored, weights = found.rows, found.scored, found.weights
         kept = np.flatnonzero(rows.status.counted & ~found.mask)
         self._fit_estimator(
@@ -377,7 +378,7 @@ class RankPruningClassifier(RateBasedClassifier):
 
 @dataclass(frozen=True)
 class Examined:
-    """What ``fit`` learns about the rows before the final fit.
+    """The results of ``fit`` before the final fit.
 
     Attributes
     ----------
@@ -386,11 +387,11 @@ class Examined:
     scored : Scored
         Their out-of-fold probabilities, and the noise rates estimated from these.
     mask : ndarray of bool of shape (n_rows,)
-        The rows that the last round prunes.
+        Prune mask of the last round.
     weights : ndarray of shape (n_rows,) or None
-        Sample weights times correction weights; None where all are 1.
+        Sample weights times correction weights; None if all are 1.
     ranking : ndarray of shape (n_rows,)
-        The probabilities by which the last round pruned.
+        Probabilities used for pruning in the last round.
     """
 
     rows: FitRows
@@ -402,7 +403,7 @@ class Examined:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """What a fit was given, for intervals computed later."""
+    """Inputs and estimates of a fit, for computing intervals later."""
 
     labels: BinaryLabels
     status: RowStatus
@@ -412,7 +413,7 @@ class _Fitted:
 
 
 def _pruned(status: RowStatus, scores: FloatArray, rates: NoiseRates) -> tuple[BoolArray, Weights]:
-    """Return which rows are dropped and the weight of every row, None if all weights are 1."""
+    """Return the prune mask and the weight of every row, None if all weights are 1."""
     inputs = status.inputs(scores)
     pruning = prune_labels(
         inputs.is_positive, inputs.probabilities, rates, sample_weight=inputs.sample_weight

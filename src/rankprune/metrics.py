@@ -1,8 +1,8 @@
-"""What metrics on noisy test labels say about the clean ones, given the noise rates.
+"""Metrics on clean test labels, estimated from noisy ones and the noise rates.
 
-A model that is judged by labels of which some are wrong looks worse than it is. Under
-class-conditional noise the counts that every metric is made of mix in a known way, so they can be
-unmixed: the estimates need the noise rates, but no clean label.
+A model evaluated on labels that are partly wrong looks worse than it is. Class-conditional noise
+mixes the counts behind every metric in a known way, so they can be unmixed: the estimates need the
+noise rates, but no clean labels.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ __all__ = ["CleanMetric", "clean_metrics", "clean_scorer"]
 
 @dataclass(frozen=True)
 class CleanMetric:
-    """One metric, as clean labels would give it.
+    """The estimate of one metric on clean labels.
 
     Attributes
     ----------
     value : float
-        The estimate. With few rows or rates that are off it may leave [0, 1]: cutting it off would
-        make it wrong on average.
+        The estimate. With few rows or inaccurate rates it may lie outside [0, 1]: clipping would
+        make it biased.
     low, high : float
-        Confidence interval, within [0, 1]. It covers the chance of the test rows, with the noise
-        rates taken as known: rates that are off shift it, and no test set shows by how much.
+        Confidence interval, within [0, 1]. It covers the random choice of test rows, but treats the
+        noise rates as known: inaccurate rates shift it, and no test set shows by how much.
     noisy : float
-        The plain metric against the noisy labels.
+        The metric computed on the noisy labels.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def clean_metrics(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> dict[str, CleanMetric]:
-    """Return what clean test labels would say of a model, from noisy ones.
+    """Return estimates of a model's metrics on clean test labels, from noisy ones.
 
     Parameters
     ----------
@@ -86,30 +86,30 @@ def clean_metrics(
     predictions : array-like of shape (n_rows,)
         Predicted labels, of the same values. The model must not have been fitted on these rows.
     noise_rates : NoiseRates
-        Of the process that made the labels. Only the two noise rates are used; the label error
-        rates follow from the share of positive labels among the test rows themselves.
+        Rates of the noise in the labels. Only the two noise rates are used; the label error rates
+        follow from the share of positive labels among the test rows.
     scores : array-like of shape (n_rows,), default=None
         Scores or probabilities of the positive class, for the AUC.
     level : float, default=0.95
-        Of the confidence intervals.
+        Confidence level of the intervals.
     sample_weight : array-like of shape (n_rows,), default=None
-        Weights of the test rows; they count as importance in the intervals.
+        Weights of the test rows. The intervals depend on their ratios, not on their scale.
     pos_label : default=None
-        The positive label; the larger of the two values by default.
+        The positive label; by default the last of the two in sorted order.
 
     Returns
     -------
     dict of str to CleanMetric
         ``accuracy``, ``error``, ``recall``, ``false_positive_rate``, ``precision``, ``f1``,
-        ``balanced_accuracy``, and ``roc_auc`` where scores are given.
+        ``balanced_accuracy``, and ``roc_auc`` if scores are given.
 
     Notes
     -----
-    With f the prediction, P(f=1, s=1) = (1 - rho_1) P(f=1, y=1) + rho_0 P(f=1, y=0), and alike for
-    s=0: two equations for the two clean counts. For the AUC, 1/2 + (AUC_noisy - 1/2) /
-    (1 - pi_1 - pi_0). Both need (s independent of x) given y: noise that prefers hard rows breaks
-    them. Intervals are those of Agresti and Coull, carried through the equations by the delta
-    method; the variance of the AUC is DeLong's, with one tied row added to each class.
+    If f is the prediction, P(f=1, s=1) = (1 - rho_1) P(f=1, y=1) + rho_0 P(f=1, y=0), and likewise
+    for s=0: two equations for the two clean counts. The clean AUC is 1/2 + (AUC_noisy - 1/2) /
+    (1 - pi_1 - pi_0). Both assume that s is independent of x given y, which is not true if labels
+    of hard rows are wrong more often. Intervals are those of Agresti and Coull, propagated by the
+    delta method; the variance of the AUC is DeLong's, with one tied row added to each class.
 
     Examples
     --------
@@ -141,13 +141,13 @@ def clean_metrics(
 
 
 def clean_scorer(metric: str, noise_rates: NoiseRates, *, pos_label: Any = None) -> Any:
-    """Return a scorer for `GridSearchCV` and its like that judges by what clean labels would say.
+    """Return a scorer, for example for `GridSearchCV`, that estimates a metric on clean labels.
 
     Parameters
     ----------
     metric : str
-        A key of what `clean_metrics` returns; ``error`` and ``false_positive_rate`` are negated,
-        so that greater is better.
+        A key of the dictionary that `clean_metrics` returns; ``error`` and
+        ``false_positive_rate`` are negated, so that greater is better.
     noise_rates : NoiseRates
         As in `clean_metrics`.
     pos_label : default=None
@@ -193,7 +193,7 @@ def clean_scorer(metric: str, noise_rates: NoiseRates, *, pos_label: Any = None)
     )
 
 
-# Each metric as a sum of factor * (numerator . cells) / (denominator . cells), the cells being the
+# Each metric as a sum of factor * (numerator . cells) / (denominator . cells); the cells are the
 # shares of true positives, false negatives, false positives and true negatives.
 _Term = tuple[float, tuple[int, int, int, int], tuple[int, int, int, int]]
 _METRICS: dict[str, tuple[_Term, ...]] = {
@@ -247,7 +247,7 @@ def _auc_score(
 def _rates_among(
     is_positive: BoolArray, weight: NDArray[np.float64], noise_rates: NoiseRates
 ) -> NoiseRates:
-    """Return the rates of the test rows: the same noise, their own share of positive labels."""
+    """Return the rates of the test rows, which have their own share of positive labels."""
     validate_noise_rates(noise_rates)
     observed = float(weight[is_positive].sum() / weight.sum())
     positive, negative, clipped = possible_noise_rates(
@@ -263,8 +263,8 @@ def _rates_among(
         )
     if not noise_rates.reliable:
         warn_caller(
-            "The noise rates are flagged as not reliable, and so is what follows from them. Use "
-            "rates from a stronger classifier, or known ones.",
+            "The noise rates are flagged as not reliable, so the metrics are not reliable either. "
+            "Use rates from a stronger classifier, or known ones.",
             UninformativeProbabilitiesWarning,
         )
     return NoiseRates.from_noise_rates(positive, negative, observed)
@@ -319,7 +319,7 @@ def _corrected(
     value, _ = _value_and_gradient(terms, unmix @ cells)
     noisy, _ = _value_and_gradient(terms, cells)
     # Agresti and Coull: z**2 / 2 imagined rows for and against, so that few rows or a perfect
-    # score do not pass for certainty.
+    # score do not imply certainty.
     imagined = sum(_imagined(term, z) for term in terms)
     n_smoothed = n_rows + float(np.sum(imagined))
     smoothed = (n_rows * cells + imagined) / n_smoothed
@@ -342,7 +342,7 @@ def _imagined(term: _Term, z: float) -> NDArray[np.float64]:
 def _value_and_gradient(
     terms: tuple[_Term, ...], cells: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64] | None]:
-    """Return a metric and its gradient; 0 and None where it divides by nothing."""
+    """Return a metric and its gradient, or 0 and None if a denominator is not above 0."""
     value, gradient = 0.0, np.zeros(4)
     for factor, numerator, denominator in terms:
         whole = float(np.dot(denominator, cells))
@@ -369,7 +369,7 @@ def _corrected_auc(
     noisy = float(np.average(won, weights=positive_weight))
     signal = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
     if not 0 < rates.estimated_prevalence < 1 or signal <= 0:
-        return CleanMetric(0.5, 0.0, 1.0, noisy)  # nothing is left of one of the classes
+        return CleanMetric(0.5, 0.0, 1.0, noisy)  # one class is estimated to be empty
     variance = _variance_of_mean(won, positive_weight) + _variance_of_mean(lost, negative_weight)
     # The share of positive labels is a sample too, and the signal depends on it.
     p, prevalence = rates.observed_prevalence, rates.estimated_prevalence
@@ -381,7 +381,7 @@ def _corrected_auc(
 
 
 def _variance_of_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return the variance of a weighted mean, with one more row of 1/2 that keeps it above 0."""
+    """Return the variance of a weighted mean, with an extra value of 1/2 that keeps it above 0."""
     n_rows = kish_rows(weight)
     values = np.append(values, 0.5)
     weight = np.append(weight * (n_rows / weight.sum()), 1.0)

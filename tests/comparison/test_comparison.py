@@ -49,7 +49,7 @@ def by_name(found):
 
 
 class TestWithTrustedLabels:
-    def test_methods_lie_between_the_noisy_baseline_and_the_oracle(self, rows, other_rows):
+    def test_methods_are_between_the_noisy_baseline_and_the_oracle(self, rows, other_rows):
         X, truth, y = rows
         found = compare(X, y, true_labels=truth, test=other_rows, random_state=0)
         table = by_name(found)
@@ -377,6 +377,6 @@ def test_warnings_of_methods_reach_the_caller():
         compare(X, y, methods=["elkan-noto"], random_state=0)
 
 
-def test_names_stand_for_classes_of_the_package():
+def test_names_refer_to_classes_of_the_package():
     assert isinstance(METHODS["importance-reweighting"], ImportanceReweightingClassifier)
     assert isinstance(METHODS["label-dependent-cost"], LabelDependentCostClassifier)

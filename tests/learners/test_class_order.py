@@ -1,4 +1,4 @@
-"""Columns and scores follow our ``classes_``, in whatever order the base keeps its own."""
+"""Columns and scores follow ``classes_``, whatever the order of the base's own classes."""
 
 import numpy as np
 import pytest
@@ -106,7 +106,7 @@ def test_out_of_fold_probabilities_are_those_of_the_positive_label():
 
 
 class Anonymous(ClassifierMixin, BaseEstimator):
-    """Logistic regression that does not say which classes it knows."""
+    """Logistic regression without ``classes_``."""
 
     def fit(self, X, y, sample_weight=None):
         self.model_ = LogisticRegression(max_iter=1000).fit(X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""A second opinion: who is on the committee, what it costs, and that it does no harm."""
+"""The committee: its members, its verdict, and that it does no harm."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def model(**kwargs):
     return RankPruningClassifier(LogisticRegression(), scorer="committee", random_state=0, **kwargs)
 
 
-def test_the_members_stand_behind_the_same_preprocessing():
+def test_the_members_share_the_preprocessing_steps():
     base = make_pipeline(StandardScaler(), LogisticRegression())
     first, forest, boosting = committee_members(base)
     assert first is base
@@ -105,7 +105,7 @@ def test_other_scorers_give_no_verdict():
         RankPruningClassifier(scorer="jury").fit(X, NOISY)
 
 
-def test_given_probabilities_need_no_committee_and_rounds_ask_all_again():
+def test_given_probabilities_need_no_committee_and_rounds_fit_all_members_again():
     scores = np.where(TRUTH == 1, 0.8, 0.1)
     assert not hasattr(model().fit(X, NOISY, probabilities=scores), "verdict_")
     again = model(rounds=2).fit(X, NOISY)
@@ -140,14 +140,14 @@ def test_boosting_takes_sparse_tables_weights_and_one_column():
     clone(boosting)
 
 
-def test_a_base_without_weights_says_so_once():
+def test_a_base_without_weights_warns_once():
     fitting = RankPruningClassifier(KNeighborsClassifier(), scorer="committee", random_state=0)
     with pytest.warns(SampleWeightIgnoredWarning) as warned:
         fitting.fit(X, NOISY)
     assert len(warned) == 1
 
 
-def test_what_is_no_number_is_explained():
+def test_input_that_is_not_numeric_is_explained():
     texts = np.where(TRUTH == 1, "good", "bad")
 
     class Words(ClassifierMixin, BaseEstimator):

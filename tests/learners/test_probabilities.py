@@ -32,7 +32,7 @@ X, Y = make_classification(120, weights=[0.7], flip_y=0.1, random_state=0)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
-    """Says for each row whether it was fitted on, and remembers the weights it got."""
+    """Predicts whether each row was in the training set, and records the weights."""
 
     log: list = []  # noqa: RUF012 (shared between clones on purpose)
 
@@ -48,7 +48,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
 
 
 class Fixed(ClassifierMixin, BaseEstimator):
-    """Predicts whatever it is told to."""
+    """Predicts a fixed value."""
 
     def __init__(self, value=0.5, reverse=False):
         self.value = value
@@ -64,7 +64,7 @@ class Fixed(ClassifierMixin, BaseEstimator):
 
 
 class Flat(Fixed):
-    """Forgets that there are two classes."""
+    """Predicts a single column instead of two."""
 
     def predict_proba(self, X):
         return np.full(len(X), self.value)
@@ -128,7 +128,7 @@ def test_groups_stay_together(log):
     assert found.shape == (120,)
 
 
-def test_the_column_of_the_positive_class_is_taken_whatever_the_order():
+def test_the_column_of_the_positive_class_is_used_whatever_the_order():
     for reverse in (False, True):
         found = out_of_fold_probabilities(Fixed(0.25, reverse=reverse), X, Y)
         assert found.tolist() == [0.25] * 120
@@ -217,13 +217,13 @@ def test_a_splitter_that_knows_its_table_works_with_weights_of_zero():
 
 
 class Empty:
-    """A splitter that has nothing to say."""
+    """A splitter without splits."""
 
     def split(self, X, y=None, groups=None):
         return iter([])
 
 
-def test_a_splitter_without_a_seed_gets_one_of_ours():
+def test_a_splitter_without_a_seed_gets_one():
     splitter = StratifiedKFold(3, shuffle=True)
     before = np.random.get_state()[1].copy()
     one = out_of_fold_probabilities(LogisticRegression(), X, Y, cv=splitter, random_state=0)
@@ -315,13 +315,13 @@ def test_only_the_random_state_is_used_and_nothing_global_is_touched():
     ],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
-def test_what_cannot_work_is_refused(arguments, message):
+def test_invalid_arguments_are_refused(arguments, message):
     call = {"estimator": LogisticRegression(), "X": X, "y": Y, "cv": 2, **arguments}
     with pytest.raises(ValueError, match=message):
         out_of_fold_probabilities(**call)
 
 
-def test_a_hair_beyond_the_range_is_rounding():
+def test_values_slightly_outside_the_range_are_clipped():
     assert out_of_fold_probabilities(Fixed(1 + 1e-7), X, Y).max() == 1
     assert out_of_fold_probabilities(Fixed(-1e-7), X, Y).min() == 0
 

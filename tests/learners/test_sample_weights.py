@@ -1,4 +1,4 @@
-"""Weights find their way through pipelines, searches and metadata routing; or a warning says so."""
+"""Weights reach the model through pipelines, searches and routing, or a warning is given."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ scaled_logistic = make_pipeline(StandardScaler(), logistic)
     ],
     ids=repr,
 )
-def test_who_takes_weights(estimator, plain, routed):
+def test_which_estimators_take_weights(estimator, plain, routed):
     assert accepts_sample_weight(estimator) is plain
     with sklearn.config_context(enable_metadata_routing=True):
         assert accepts_sample_weight(estimator) is routed
@@ -174,7 +174,7 @@ def test_any_other_meta_estimator_fits_too(estimator, routing):
     assert fitted.predict(X).shape == (100,)
 
 
-def test_an_estimator_that_knows_nothing_of_routing_is_fitted_without_weights():
+def test_an_estimator_without_routing_is_fitted_without_weights():
     class Foreign:
         def fit(self, X, y, sample_weight=None):
             self.weight = sample_weight
@@ -186,7 +186,7 @@ def test_an_estimator_that_knows_nothing_of_routing_is_fitted_without_weights():
         assert fit_weighted(Foreign(), X, Y, WEIGHT).weight is None
 
 
-def test_an_alias_asks_for_other_weights():
+def test_an_alias_requests_other_weights():
     with sklearn.config_context(enable_metadata_routing=True):
         aliased = LogisticRegression().set_fit_request(sample_weight="mine")
         assert not accepts_sample_weight(make_pipeline(StandardScaler(), aliased))
@@ -214,13 +214,13 @@ def test_a_request_the_user_made_is_left_alone():
     assert plain[0].mean_ == pytest.approx(X.mean(axis=0))
 
 
-def test_without_weights_or_without_a_place_for_them_the_fit_is_plain():
+def test_the_fit_is_plain_without_weights_or_if_the_estimator_takes_none():
     assert fit_weighted(KNeighborsClassifier(), X, Y, WEIGHT).n_samples_fit_ == 100
     expected = LogisticRegression().fit(X, Y).coef_
     assert (fit_weighted(LogisticRegression(), X, Y, None).coef_ == expected).all()
 
 
-def test_clones_are_seeded_only_where_no_seed_was_given():
+def test_clones_are_seeded_only_if_no_seed_was_given():
     forest = fresh_clone(RandomForestClassifier(), 5)
     assert forest.random_state == 5
     assert fresh_clone(RandomForestClassifier(random_state=1), 5).random_state == 1
@@ -229,7 +229,7 @@ def test_clones_are_seeded_only_where_no_seed_was_given():
     assert fresh_clone(KNeighborsClassifier(), 5).get_params() == knn.get_params()
 
 
-def test_splitters_are_seeded_only_where_they_shuffle_without_a_seed():
+def test_splitters_are_seeded_only_if_they_shuffle_without_a_seed():
     assert seeded_splitter(KFold(3, shuffle=True), 5).random_state == 5
     assert seeded_splitter(KFold(3, shuffle=True, random_state=1), 5).random_state == 1
     assert seeded_splitter(KFold(3), 5).random_state is None
@@ -238,7 +238,7 @@ def test_splitters_are_seeded_only_where_they_shuffle_without_a_seed():
     assert searching.cv.random_state is None
 
 
-def test_a_private_generator_advances_nobody_elses():
+def test_a_private_generator_leaves_others_unchanged():
     shared = np.random.RandomState(0)
     before = shared.get_state()[1].copy()
     assert private_random_state(shared).randint(100) == np.random.RandomState(0).randint(100)

@@ -1,4 +1,4 @@
-"""Boosting uses the threads that help it, and leaves everyone else's as they are."""
+"""Boosting uses only the threads that help it, and leaves other limits unchanged."""
 
 import threading
 from functools import wraps
@@ -72,7 +72,7 @@ def test_a_large_table_gets_more_threads_but_never_more_than_the_caller_allows()
         assert set(openmp_threads()) == {2}
 
 
-def test_the_limits_return_after_an_error():
+def test_the_limits_are_restored_after_an_error():
     def divide():
         assert set(openmp_threads()) == {1}
         raise ZeroDivisionError
@@ -119,7 +119,7 @@ def test_a_comparison_is_limited(seen):
     assert all(count == {1} for count in seen)
 
 
-def test_a_classifier_of_the_caller_keeps_its_threads(seen):
+def test_the_callers_own_classifier_keeps_its_threads(seen):
     RankPruningClassifier(HistGradientBoostingClassifier(max_iter=5), cv=2).fit(X, Y)
     assert seen
     assert all(count == {4} for count in seen)

@@ -31,7 +31,7 @@ def noisy():
 
 
 def test_rows_that_others_contradict_are_pruned():
-    """Ten rows, of which the sign contradicts rows 3 and 7: all who did not see them agree."""
+    """Of ten rows, the sign contradicts 3 and 7: all classifiers that did not see them agree."""
     X = np.array([-5.0, -4, -3, -2, -1, 1, 2, 3, 4, 5])[:, None]
     y = np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
     model = ConsistencyPruningClassifier(Sign(), random_state=0).fit(X, y)
@@ -64,7 +64,7 @@ def test_a_higher_threshold_prunes_less(noisy):
 
 
 def test_uneven_noise_makes_it_prune_right_labels():
-    """When it fails, as the documentation says: most positives are labeled negative."""
+    """It fails, as documented, if most positives are labeled negative."""
     X, truth = make_gaussians(800, prevalence=0.5, random_state=0)
     y = flip_labels(truth, positive_noise_rate=0.7, negative_noise_rate=0, random_state=0)
     model = ConsistencyPruningClassifier(random_state=0).fit(X, y)

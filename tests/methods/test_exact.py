@@ -82,7 +82,7 @@ def test_weighting_gives_the_clean_classifier_where_labels_are_drawn_at_random(e
     np.testing.assert_allclose(model.estimator_.coef_, clean_fit(X, eta, mass).coef_, atol=1e-6)
 
 
-def test_dividing_by_c_gives_the_posterior_where_the_model_is_right():
+def test_dividing_by_c_gives_the_posterior_if_the_model_is_right():
     """Five values of x, as many parameters: the model is exact, so g / c is P(y=1|x)."""
     eta, c, mass = np.array([0.05, 0.3, 0.5, 0.8, 0.95]), 0.6, np.full(5, 1000.0)
     X2, s, weight = both_labels(np.eye(5), c * eta, mass)
@@ -105,7 +105,7 @@ def test_label_dependent_cost_moves_the_boundary_to_where_the_clean_one_is():
     assert plain.predict(np.eye(5)).tolist() == [0, 0, 0, 0, 1]
 
 
-class TestWhatTheEstimatorIsGiven:
+class TestRowsAndWeightsOfTheFinalFit:
     """Six rows by hand: which rows, labels and weights reach the final fit."""
 
     X = np.arange(6.0)[:, None]
@@ -149,7 +149,7 @@ class TestWhatTheEstimatorIsGiven:
         assert seen["weight"].tolist() == pytest.approx([0.7, 0.7, 0.3, 0.3, 0.3, 0.3])
 
     def test_elkan_noto_weighting(self, seen):
-        """c = .5: w = g / (1 - g); row 5, which is surely negative, is no positive at all."""
+        """c = .5: w = g / (1 - g); row 5, which is certainly negative, is never a positive."""
         model = ElkanNotoClassifier(positive_noise_rate=0.5, weighting=True)
         with pytest.warns(UninformativeProbabilitiesWarning):
             model.fit(self.X, self.y, probabilities=self.g)

@@ -60,7 +60,7 @@ class TestDensityRatio:
             assert model.predict([[5.0, 5.0], [0.0, 0.0]]).tolist() == [1, 0]
 
     @pytest.mark.parametrize("parameters", [{"widths": []}, {"widths": [0]}, {"penalties": [-1]}])
-    def test_choices_must_be_some_and_above_zero(self, parameters):
+    def test_choices_must_not_be_empty_and_must_be_above_zero(self, parameters):
         (name,) = parameters
         with pytest.raises(ValueError, match=f"{name} must (hold at least|be finite and)"):
             DensityRatioClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
@@ -97,7 +97,7 @@ class TestDensityRatio:
         model = DensityRatioClassifier(random_state=0).fit(X, y)
         assert model.predict_proba([[1e6, 1e6]])[0, 1] == pytest.approx(0.3)
 
-    def test_rows_that_are_all_the_same_are_no_crash(self):
+    def test_identical_rows_do_not_crash(self):
         model = DensityRatioClassifier(random_state=0).fit(np.zeros((10, 2)), [0, 1] * 5)
         assert model.predict_proba(np.zeros((1, 2)))[0] == pytest.approx([0.5, 0.5])
 

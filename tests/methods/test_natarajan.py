@@ -1,4 +1,4 @@
-"""Natarajan's two methods: who may be fitted, and rates by cross-validation."""
+"""Natarajan's two methods: which estimators they accept, and rates by cross-validation."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ class TestNegativeWeights:
             UnbiasedLossClassifier(LogisticRegression(solver=solver)).fit(X, y)
 
     def test_liblinear_would_fit_another_model(self, asymmetric):
-        """Why there is a list: it takes negative weights and ends elsewhere."""
+        """Why solvers are listed: liblinear accepts negative weights but finds another solution."""
         X, _, y = asymmetric
         rows, labels = np.vstack([X, X]), np.concatenate([y, 1 - y])
         weight = np.repeat([1.5, -0.5], len(y))
@@ -82,7 +82,7 @@ class TestCrossValidation:
         assert model.noise_rates_.positive_noise_rate > model.noise_rates_.negative_noise_rate
         assert not hasattr(model, "probabilities_")
 
-    def test_what_is_known_is_not_searched(self, method, asymmetric):
+    def test_known_rates_are_not_searched(self, method, asymmetric):
         X, _, y = asymmetric
         model = method(negative_noise_rate=0.05, noise_estimator="cross-validation", random_state=0)
         rates = model.fit(X, y).noise_rates_
@@ -110,7 +110,7 @@ def test_costs_search_differences_only(asymmetric):
     assert 0 in (rates.positive_noise_rate, rates.negative_noise_rate)
 
 
-def test_settled_rows_weigh_what_the_clean_loss_weighs(asymmetric, monkeypatch):
+def test_trusted_rows_are_weighted_as_in_the_clean_loss(asymmetric, monkeypatch):
     """In expectation the weighted loss is the clean one times (1 - .4 - .1) / 2 = .25."""
     X, _, y = asymmetric
     seen = {}
@@ -127,7 +127,7 @@ def test_settled_rows_weigh_what_the_clean_loss_weighs(asymmetric, monkeypatch):
     assert seen["weights"][10:] == pytest.approx(np.where(y[10:] == 1, 0.65, 0.35))
 
 
-def test_probabilities_are_checked_even_where_nobody_needs_them(asymmetric):
+def test_probabilities_are_checked_even_if_they_are_not_needed(asymmetric):
     X, _, y = asymmetric
     model = LabelDependentCostClassifier(positive_noise_rate=0.4, negative_noise_rate=0.1)
     with pytest.raises(ValueError, match="probabilities must be real numbers"):

@@ -1,4 +1,4 @@
-"""Swapping one method for another is a one-word change, wherever scikit-learn's tools go."""
+"""Methods are interchangeable, and work with scikit-learn's tools."""
 
 import inspect
 import pickle
@@ -49,7 +49,7 @@ ALL = [
 
 
 def make(method, **parameters):
-    """A small one, seeded where it can be."""
+    """Return a small, seeded model of the method."""
     names = inspect.signature(method).parameters
     if "random_state" in names:
         parameters["random_state"] = 0
@@ -192,7 +192,7 @@ class TestByRates:
         named = make(method, noise_estimator="curve").fit(X, y)
         assert by_hand.noise_rates_ == named.noise_rates_
 
-    def test_probabilities_that_are_given_are_the_ones_that_are_used(self, method, rows):
+    def test_given_probabilities_are_used(self, method, rows):
         X, y = rows
         first = make(method).fit(X, y)
         again = make(method, cv="nonsense").fit(X, y, probabilities=first.probabilities_)
@@ -223,7 +223,7 @@ class TestByRates:
             )
         assert found["test_score"].min() > 0.6
 
-    def test_probabilities_that_say_nothing_correct_nothing(self, method, rows):
+    def test_uninformative_probabilities_correct_nothing(self, method, rows):
         X, y = rows
         model = make(method)
         with pytest.warns(UninformativeProbabilitiesWarning):
@@ -243,7 +243,7 @@ class TestByRates:
         with pytest.raises(ValueError, match="scorer must have predict_proba"):
             make(method, scorer=LinearSVC()).fit(*rows)
 
-    def test_another_scorer_is_asked(self, method, rows):
+    def test_another_scorer_is_used(self, method, rows):
         X, y = rows
         with pytest.warns(UninformativeProbabilitiesWarning):
             model = make(method, scorer=DummyClassifier()).fit(X, y)

@@ -50,7 +50,7 @@ def pu():
 
 @EACH
 class TestEach:
-    def test_finds_the_positives_that_nobody_labeled(self, model, pu):
+    def test_finds_the_unlabeled_positives(self, model, pu):
         X, truth, y = pu
         plain = LogisticRegression().fit(X, y).score(X, truth)
         assert model.fit(X, y).score(X, truth) > max(0.95, plain)
@@ -70,7 +70,7 @@ class TestEach:
         finally:
             model.set_params(pos_label=None)
 
-    def test_probabilities_are_such_and_agree_with_the_prediction(self, model, pu):
+    def test_probabilities_are_valid_and_agree_with_the_prediction(self, model, pu):
         X, _, y = pu
         table = model.fit(X, y).predict_proba(X)
         assert table.min() >= 0
@@ -80,7 +80,7 @@ class TestEach:
         with np.errstate(divide="ignore"):
             assert (model.predict_log_proba(X) == np.log(table)).all()
 
-    def test_without_unlabeled_rows_it_says_what_it_assumes(self, model, pu):
+    def test_without_unlabeled_rows_the_error_explains_the_labels(self, model, pu):
         X, _, _ = pu
         with pytest.raises(ValueError, match="got one class only") as error:
             model.fit(X, np.ones(len(X)))
@@ -91,7 +91,7 @@ class TestEach:
         one = model.fit(X, y).predict_proba(X)
         assert (one == model.fit(X, y).predict_proba(X)).all()
 
-    def test_rows_of_weight_zero_are_no_rows(self, model, pu):
+    def test_rows_of_weight_zero_have_no_effect(self, model, pu):
         X, truth, y = pu
         spoiled = np.vstack([X, np.full((30, X.shape[1]), 50.0)])
         labels, weight = np.append(y, np.ones(30, int)), np.append(np.ones(len(y)), np.zeros(30))
@@ -141,7 +141,7 @@ class TestElkanNoto:
         labeled = model.estimator_.predict_proba(X)[:, 1]
         assert model.predict_proba(X)[:, 1] == pytest.approx(np.minimum(labeled / 0.5, 1))
 
-    def test_scores_of_the_label_are_offered_only_where_they_are_those_of_the_class(self, pu):
+    def test_decision_function_exists_only_if_its_scores_are_those_of_the_class(self, pu):
         X, _, y = pu
         assert not hasattr(ElkanNotoClassifier(), "decision_function")
         assert not hasattr(ElkanNotoClassifier(KNeighborsClassifier()), "decision_function")
@@ -149,7 +149,7 @@ class TestElkanNoto:
         assert hasattr(model, "decision_function")
         assert ((model.fit(X, y).decision_function(X) > 0) == (model.predict(X) == 1)).all()
 
-    def test_probabilities_are_offered_only_where_there_are_any(self, pu):
+    def test_predict_proba_exists_only_if_there_are_probabilities(self, pu):
         X, truth, y = pu
         with pytest.raises(ValueError, match="estimator must have predict_proba, got LinearSVC"):
             ElkanNotoClassifier(LinearSVC(), positive_noise_rate=0.5).fit(X, y)
@@ -157,7 +157,7 @@ class TestElkanNoto:
         assert not hasattr(model.fit(X, y), "predict_proba")
         assert model.score(X, truth) > 0.95
 
-    def test_probabilities_are_checked_even_where_nobody_needs_them(self, pu):
+    def test_probabilities_are_checked_even_if_they_are_not_needed(self, pu):
         X, _, y = pu
         with pytest.raises(ValueError, match=r"probabilities must lie in \[0, 1\]"):
             ElkanNotoClassifier(positive_noise_rate=0.5).fit(X, y, probabilities=y * 2.0)
@@ -176,7 +176,7 @@ class TestElkanNoto:
         with pytest.raises(ValueError, match="ElkanNotoClassifier with weighting=True works by"):
             model.fit(X, y)
 
-    def test_probabilities_that_say_nothing_change_nothing(self, pu):
+    def test_uninformative_probabilities_change_nothing(self, pu):
         X, _, y = pu
         model = ElkanNotoClassifier()
         with pytest.warns(UserWarning, match="do not tell the labels apart"):
@@ -192,7 +192,7 @@ class TestCriterion:
         weighted = pu_criterion(labels, predicted, sample_weight=[2, 1, 1, 1, 1, 1, 1, 1])
         assert weighted == pytest.approx(0.36 / (5 / 9))
 
-    def test_nothing_predicted_is_worth_nothing(self):
+    def test_no_predicted_positive_scores_zero(self):
         assert pu_criterion([1, 0], [0, 0]) == 0
 
     def test_it_orders_models_as_precision_times_recall_does(self):
@@ -228,7 +228,7 @@ class TestChoices:
             1,
         )
 
-    def test_both_kinds_of_rows_weigh_the_same_in_all(self, pu):
+    def test_both_kinds_of_rows_have_the_same_total_weight(self, pu):
         X, _, y = pu
         model = WeightedLogisticPUClassifier(1.0).fit(X, y)
         share = np.where(y == 1, (y == 0).mean(), (y == 1).mean())
@@ -322,7 +322,7 @@ class TestBagging:
         best = np.flatnonzero(y == 0)[np.argsort(scores[y == 0])[::-1][:n_hidden]]
         assert truth[best].mean() > 0.95
 
-    def test_a_bag_of_everything_leaves_nobody_out(self, pu):
+    def test_a_bag_of_all_rows_leaves_none_out_of_bag(self, pu):
         X, _, y = pu
         model = BaggingPUClassifier(n_estimators=1, max_samples=20_000, random_state=0).fit(X, y)
         assert np.isnan(model.out_of_bag_probabilities_).all()
@@ -360,7 +360,7 @@ class TestBagging:
         assert (found[0] == found[1]).mean() > 0.98
         assert (found[2] == found[1]).mean() > 0.98
 
-    def test_lost_weights_are_said(self, pu):
+    def test_lost_weights_are_reported(self, pu):
         X, _, y = pu
         model = BaggingPUClassifier(KNeighborsClassifier(), n_estimators=2, random_state=0)
         with pytest.warns(SampleWeightIgnoredWarning, match="labeled rows count the same"):
@@ -410,7 +410,7 @@ class TestRESVM:
         assert isinstance(space["n_positive"], type(randint(1, 2)))
         assert drawn["n_positive"] <= 10
 
-    def test_it_stands_some_wrong_positives(self):
+    def test_it_tolerates_some_wrong_positives(self):
         """The source's claim: contaminated labels cost a resampled ensemble little."""
         X, truth = make_gaussians(800, prevalence=1 / 3, random_state=0)
         y = flip_labels(truth, positive_noise_rate=0.4, negative_noise_rate=0.05, random_state=0)

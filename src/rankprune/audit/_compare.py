@@ -19,21 +19,21 @@ _Z = 1.959964
 def compare_errors(
     sample: AuditSample, answers: Sequence[Any], before: ArrayLike, after: ArrayLike
 ) -> tuple[float, float, float, float]:
-    """Return the error of two models on all rows, and 95 % limits of the difference.
+    """Return the error of two models on all rows, and 95 % confidence limits of the difference.
 
     Parameters
     ----------
     sample, answers
         As in `estimate`; rows without an answer are left out.
     before, after : array-like of shape (n_drawn,)
-        Labels that each model, not trained on these rows, predicts for the sample.
+        Labels that each model predicts for the sample; neither may be trained on these rows.
 
     Returns
     -------
     tuple of 4 floats
-        Error before, error after, and the limits of after minus before. Each row counts for the
-        rows it was drawn from. The limits use the normal distribution; the variance in each stratum
-        comes from counts to which half a row was added, as Agresti and Min advise.
+        Error before, error after, and the limits of after minus before. Each row is weighted by the
+        number of rows that it represents. The limits use the normal distribution; for the variance,
+        half a row is added to each count of a stratum, as Agresti and Min recommend.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def compare_errors(
         return np.bincount(stratum[marked[is_sure]], minlength=4).astype(np.float64)
 
     judged = by_stratum(is_sure)
-    # Strata without a judged row are left to the others.
+    # Strata without a judged row leave their weight to the others.
     weight = np.where(judged > 0, share, 0.0) / share[judged > 0].sum()
     means = [float((weight * by_stratum(one) / np.maximum(judged, 1)).sum()) for one in errors]
     worse = by_stratum(errors[1] & ~errors[0])

@@ -1,8 +1,8 @@
 """What the answers of an audit show about all labels.
 
 Rates that a model estimates inherit the model's bias. A random sample does not: rows of every
-stratum are drawn with a known probability, whatever the model suspects. So the answers hold for
-all rows, within limits that are known too.
+stratum are drawn with a known probability, whatever the model suspects. So the answers allow
+conclusions about all rows, with known confidence limits.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def estimate(sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95
     -----
     Every share grows with the number of wrong labels in each of the four strata. The limits of each
     stratum are exact for sampling without replacement, and are melded into one interval: at least
-    `level` of such intervals contain the true share. Where the label does not matter, strata drawn
-    at the same rate are pooled.
+    `level` of such intervals contain the true share. For shares that do not depend on the label,
+    strata drawn at the same rate are pooled.
 
     Examples
     --------
@@ -177,8 +177,8 @@ def estimate_shares(
         high = melded_upper_limit(view(worst), of, (1 + level) / 2)
         return Interval(float(np.clip(of(likely), low, high)), low, high, COVERS)
 
-    # The functions below take the wrong rows of the four strata or, pooled, of suspects and
-    # others; every second entry belongs to the suspects either way.
+    # The functions below take the number of wrong rows in each of the four strata or, if pooled,
+    # among suspects and others; either way, every second entry belongs to the suspects.
     n_rows, n_positive, n_negative = sum(sizes), sum(sizes[:2]), sum(sizes[2:])
     n_suspects, n_others = sum(sizes[0::2]), sum(sizes[1::2])
     return AuditEstimate(
@@ -220,7 +220,7 @@ def _pooled(parts: list[Part]) -> list[Part]:
 def _totals(parts: list[Part]) -> list[float]:
     """Return the estimated number of wrong rows in each stratum.
 
-    A stratum without answers takes the rate of the one with the other label.
+    A stratum without answers takes the rate of the stratum with the other label, or else 0.5.
     """
     rates = [part.wrong / part.drawn if part.drawn else None for part in parts]
     totals = []

@@ -43,7 +43,7 @@ def plan(
     Returns
     -------
     dict of int to AuditEstimate
-        Expected estimates by size. Look at the widths of their intervals.
+        Expected estimates by size. Compare the widths of their intervals.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def plan(
 def _expected_wrong(
     is_positive: BoolArray, probabilities: ArrayLike, noise_rates: NoiseRates
 ) -> FloatArray:
-    """Return the probability, by the model, that each label is wrong."""
+    """Return the model's probability that each label is wrong."""
     weights = importance_weights(is_positive, probabilities, noise_rates, pos_label=True)
     rate = np.where(is_positive, noise_rates.positive_noise_rate, noise_rates.negative_noise_rate)
     return np.asarray(np.clip(1 - (1 - rate) * weights, 0.0, 1.0))

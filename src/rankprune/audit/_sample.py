@@ -76,9 +76,10 @@ def draw(
 ) -> AuditSample:
     """Return a random sample of rows to judge without seeing label or score.
 
-    Suspects are drawn more often than other rows, because more of them are wrong. At least a fifth
-    of the sample are suspects, and at least a quarter have each label. The number of rows is fixed
-    before any is judged, so the intervals of `estimate` are valid.
+    Suspects are drawn more often than other rows, because more of them are wrong. If there are
+    enough such rows, at least a fifth of the sample are suspects, and at least a quarter have each
+    label. The number of rows is fixed before any is judged, so the intervals of `estimate` are
+    valid.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ METHODS: dict[str, Any] = {
     "one-class": OneClassPUClassifier(),
 }
 
-# Compared by default: methods that take any estimator and cost only a few fits.
+# Compared by default: methods that take only a few fits and can use most estimators.
 _DEFAULT = (
     "rank-pruning",
     "label-dependent-cost",
@@ -83,16 +83,17 @@ def compare(
     Parameters
     ----------
     X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
-        Anything the estimator takes and whose rows can be selected.
+        Any input that the estimator accepts and whose rows can be selected.
     y : array-like of shape (n_rows,)
         Given labels, of any two values, some of them wrong.
     estimator : classifier with ``predict_proba``, default=None
-        Fitted by every method that does not bring its own. Logistic regression by default.
+        Fitted by every method that does not have its own. Logistic regression by default.
     methods : iterable of str, mapping of str to classifier, or None, default=None
         Names among ``rankprune.comparison.METHODS``, or your own classifiers by name. A classifier
         whose estimator is not set gets the shared estimator and the shared probabilities. By
-        default the methods that take any estimator and cost only a few fits. The noisy baseline, a
-        plain fit, is always included; with ``true_labels`` so is the oracle, a plain fit to these.
+        default, the methods that take only a few fits and can use the estimator. The noisy
+        baseline, a plain fit, is always included; with ``true_labels`` so is the oracle, a plain
+        fit to the true labels.
     noise_rates : NoiseRates, default=None
         Known rates, passed to every method that takes rates and was not given any.
     true_labels : array-like of shape (n_rows,), default=None
@@ -107,15 +108,15 @@ def compare(
     pos_label : default=None
         The positive label; by default the last of the two values in sorted order.
     cv, n_jobs, random_state
-        As in `RankPruningClassifier`, for the shared probabilities and for every method that does
-        not set them.
+        As in `RankPruningClassifier`, for the shared probabilities and for the methods. Your own
+        classifiers keep their ``cv``, and their other two settings unless these are None.
 
     Returns
     -------
     Comparison
-        Without ``true_labels`` and ``test`` there is nothing to measure against. Then F1, error and
-        ROC AUC are estimated from noisy held-out labels by `clean_metrics`, with the known or
-        estimated noise rates, and ``note`` says so.
+        Without ``true_labels`` and ``test`` there are no correct labels to measure with. Then F1,
+        error and ROC AUC are estimated from noisy held-out labels by `clean_metrics`, with the
+        known or estimated noise rates, and ``note`` mentions it.
 
     Examples
     --------

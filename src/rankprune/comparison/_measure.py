@@ -39,7 +39,7 @@ Figures = tuple[float | None, float | None, float | None, float | None, float | 
 
 @dataclass(frozen=True)
 class SharedSettings:
-    """Settings that every method is given."""
+    """Settings passed to every method."""
 
     estimator: Any
     noise_rates: NoiseRates | None
@@ -58,7 +58,7 @@ class Measurement:
         self.split = split
         self.shared = shared
         self.scores = probabilities
-        # Probabilities that were passed in cost nothing here.
+        # Probabilities that were passed in take no time here.
         self.score_seconds = 0.0
         self.y = labels_to_fit(split.labels)
         self.positive = self.y[split.labels.is_positive.argmax()]
@@ -67,7 +67,7 @@ class Measurement:
         """Return the comparison, baseline first and oracle last."""
         split = self.split
         baseline = fresh_clone(self.shared.estimator, self.shared.seed)
-        # The faster of two, since it is the unit of all times and the first fit warms up.
+        # The faster of two fits, since it is the unit of all times and the first fit may be slow.
         plain = min(_seconds(lambda: baseline.fit(split.X, self.y)) for _ in range(2))
         fitted = {BASELINE: (baseline, plain)}
         for name, method in chosen.items():
@@ -90,7 +90,7 @@ class Measurement:
         )
 
     def _pos_label(self) -> Any:
-        # Passed on only where it differs from what every method assumes.
+        # Passed on only if it was given: every method has the same default.
         return None if self.shared.pos_label is None else self.positive
 
     def _shared_scores(self) -> FloatArray:

@@ -16,14 +16,17 @@ class ComparedMethod:
     Attributes
     ----------
     method : str
+        Name of the method.
     positive_noise_rate, negative_noise_rate : float or None
-        The rates it used, or None if it used none.
+        Noise rates that the method used, or None if it used none.
     f1, error, roc_auc : float or None
-        On the test rows. Without trusted labels they are estimates of what clean labels would show
-        and may lie outside [0, 1]; None if the probabilities do not separate the labels.
+        Metrics on the test rows. Without trusted labels they are estimates for clean labels, which
+        may lie outside [0, 1], or None if the probabilities do not separate the labels. The ROC
+        AUC is also None if the method gives no scores.
     average_precision, auc_pr : float or None
         Average precision, and the area under the interpolated precision-recall curve, as the paper
-        computes it. None without trusted labels, because neither can be estimated.
+        computes it. None without scores, and without trusted labels, because neither can then be
+        estimated.
     fit_ratio : float
         Time of the whole fit, as a multiple of one plain fit. It includes the folds if the method
         needs them, unless probabilities were passed.
@@ -59,10 +62,11 @@ class Comparison:
     Attributes
     ----------
     rows : tuple of ComparedMethod
+        Results of the methods, baseline first and oracle last.
     is_trusted : bool
-        Whether the figures come from trusted labels.
+        Whether the metrics come from trusted labels.
     note : str
-        What the figures were measured on, and which methods were left out.
+        Which rows and labels the metrics come from, and which methods were left out.
     classifiers : dict of str to classifier
         The fitted methods.
 
@@ -99,7 +103,7 @@ class Comparison:
         Parameters
         ----------
         metric : {"f1", "error", "roc_auc", "average_precision", "auc_pr", "fit_ratio"}
-            The figure to draw.
+            The metric to draw.
         ax : matplotlib axes, default=None
             Axes to draw on; new ones by default.
 

@@ -1,4 +1,4 @@
-"""The rows that every method learns from and the rows that it is measured on."""
+"""Training rows and test rows, the same for every method."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sklearn.utils import _safe_indexing
 from rankprune.core._inputs import BinaryLabels, count_true
 from rankprune.learners._probabilities import check_rows
 
-# One row in so many is held out where no test rows are given.
+# One part out of this many is held out if no test rows are given.
 _N_PARTS = 4
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to learn from and rows to measure on; ``description`` says what the latter are."""
+    """Training rows and test rows; ``description`` states what the test rows are."""
 
     X: Any
     labels: BinaryLabels
@@ -68,7 +68,7 @@ def split_rows(
 def _hold_out(
     is_positive: NDArray[np.bool_], groups: Any, seed: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows to learn from and a quarter to measure on, no group in both."""
+    """Return the training rows and a quarter held out for testing; no group is in both."""
     smallest = min(count_true(is_positive), count_true(~is_positive))
     n_groups = smallest if groups is None else len(set(np.asarray(groups).tolist()))
     if min(smallest, n_groups) < _N_PARTS:

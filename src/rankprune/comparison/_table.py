@@ -39,7 +39,7 @@ def compare_table(
 ) -> Comparison:
     """Return how the methods perform on a table.
 
-    Parameters come in three groups: the labels and the columns with a role, how the table is read,
+    Parameters come in three groups: the labels and other special columns, how the table is read,
     and what is fitted.
 
     Parameters
@@ -47,9 +47,9 @@ def compare_table(
     table, label, pos_label, neg_label
         The table, its column of labels and their values, as in `check_table`.
     truth : str, default=None
-        A column with the true labels, 1 or true for positive, to measure the methods with.
+        Column with the true labels, 1 or true for positive, used to measure the methods.
     groups, drop, keep, text, embeddings
-        The column of groups, and what to learn from, as in `check_table`.
+        The column of groups, and the features to use, as in `check_table`.
     drop_unlabeled, encoding, delimiter
         How the table is read, as in `check_table`.
     methods : str or iterable of str, default=None

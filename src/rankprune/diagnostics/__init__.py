@@ -1,4 +1,4 @@
-"""How far to trust the noise rates: do the scores separate the classes, are they calibrated?"""
+"""How far to trust the noise rates: do scores separate the classes, and are they calibrated?"""
 
 from rankprune.core import Verdict, judge_labels
 from rankprune.diagnostics._calibration import Calibration, calibration

@@ -28,9 +28,9 @@ class Calibration:
     low, high : ndarray
         Confidence band of the share.
     rows : ndarray
-        Rows, or their total weight, in each bin.
+        Number of rows in each bin, or their total weight.
     error : float
-        Mean absolute difference of the two, weighted by rows.
+        Mean absolute difference between prediction and share, weighted by rows.
 
     Examples
     --------

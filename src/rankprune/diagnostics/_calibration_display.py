@@ -43,7 +43,7 @@ class CalibrationDisplay(ScoresDisplay):
         pos_label: Any = None,
         ax: Any = None,
     ) -> CalibrationDisplay:
-        """Return the display of labels and out-of-fold probabilities, drawn."""
+        """Return the display of labels and out-of-fold probabilities, after drawing it."""
         found = calibration(
             labels, probabilities, n_bins=n_bins, sample_weight=sample_weight, pos_label=pos_label
         )

@@ -1,4 +1,4 @@
-"""The plot of one figure of the compared methods."""
+"""The plot of one metric of the compared methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ComparisonDisplay(Display):
     values : dict of str to float
         Values by name of the method, from top to bottom.
     name : str
-        What the values are; the label of the axis.
+        Name of the values, used as the axis label.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from rankprune.diagnostics._separability import SeparabilityCurve, separability_
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the scores say about the labels, and how far to trust it.
+    """What the scores show about the labels, and how reliable this is.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Diagnosis:
         Estimated share of labels that are wrong.
     left_to_overlap : float
         Share of contradicted labels that noise does not explain: rows that look like the other
-        class but belong to their own, or a model too weak to see the difference.
+        class but belong to their own, or a model too weak to separate the classes.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def diagnose(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Diagnosis:
-    """Return what the scores say about the labels, and how far to trust it.
+    """Return what the scores show about the labels, and how reliable this is.
 
     Parameters
     ----------

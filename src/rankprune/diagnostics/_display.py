@@ -1,4 +1,4 @@
-"""What the displays share: axes, colours and the way from an estimator to a display."""
+"""Code shared by the displays: axes, colours and displays made from an estimator."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ORANGE, BLUE = "#d95f02", "#3182bd"
 
 
 class Display:
-    """A plot that remembers where it was drawn last."""
+    """A plot that stores the axes it was last drawn on."""
 
     ax_: Any
     figure_: Any
 
     def _draw_on(self, ax: Any) -> Any:
-        """Return the axes to draw on, new ones for None, and remember them."""
+        """Return the axes to draw on, new ones if ``ax`` is None, and store them."""
         if ax is None:
             try:
                 from matplotlib import pyplot as plt
@@ -55,7 +55,7 @@ class ScoresDisplay(Display):
         pos_label: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Return the display, drawn, after scoring every row out of fold.
+        """Return the display, after scoring every row out of fold and drawing it.
 
         Parameters
         ----------

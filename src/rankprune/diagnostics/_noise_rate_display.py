@@ -49,7 +49,7 @@ class NoiseRateDisplay(ScoresDisplay):
         random_state: Any = None,
         ax: Any = None,
     ) -> NoiseRateDisplay:
-        """Return the display of labels and out-of-fold probabilities, drawn."""
+        """Return the display of labels and out-of-fold probabilities, after drawing it."""
         intervals = noise_rate_intervals(
             labels,
             probabilities,
@@ -63,7 +63,7 @@ class NoiseRateDisplay(ScoresDisplay):
         return cls(intervals).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> NoiseRateDisplay:
-        """Draw the rates as points with bars; the axis label says what the bars cover."""
+        """Draw the rates as points with bars; the axis label states what they do not cover."""
         ax = self._draw_on(ax)
         found = self.intervals
         rows = (

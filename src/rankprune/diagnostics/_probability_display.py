@@ -25,7 +25,7 @@ class ProbabilityDisplay(ScoresDisplay):
     positive_cutoff, negative_cutoff : float or None
         Positive labels at or below the first and negative labels at or above the second are pruned.
     positive_threshold, negative_threshold : float or None
-        Beyond these a row counts as confidently positive or negative (LB and UB in the paper).
+        Beyond these, a row counts as confidently positive or negative (LB and UB in the paper).
 
     Examples
     --------
@@ -71,7 +71,7 @@ class ProbabilityDisplay(ScoresDisplay):
         pos_label: Any = None,
         ax: Any = None,
     ) -> ProbabilityDisplay:
-        """Return the display of labels and out-of-fold probabilities, drawn."""
+        """Return the display of labels and out-of-fold probabilities, after drawing it."""
         inputs = validate_inputs(
             labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
         )

@@ -18,9 +18,9 @@ from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._shares import row_weights, share_band
 from rankprune.core.counting._score_groups import group_scores
 
-# Compared with each other: the most certain quarter of a class, and the rows from there to 60 %.
+# The most certain quarter of a class is compared with the rows from there to 60 %.
 _MOST_CERTAIN, _CERTAIN = 0.25, 0.6
-# A curve whose two parts differ by more standard errors than this is not flat.
+# A curve that rises by more standard errors than this between the two parts is not flat.
 _Z_FLAT = 2.576
 _MIN_ROWS = 20
 
@@ -32,15 +32,15 @@ class SeparabilitySide:
     Attributes
     ----------
     share_of_class : ndarray
-        Rows beyond the threshold, as a multiple of the rows that carry the class's label.
+        Number of rows beyond the threshold, as a multiple of the number with the class's label.
     threshold : ndarray
-        The probabilities at which those rows begin.
+        Probability at which those rows begin.
     noise_rate : ndarray
-        Share of them with the other label: the noise rate if they all belong to the class.
+        Share of those rows with the other label: the noise rate if they all belong to the class.
     low, high : ndarray
         Clopper-Pearson confidence band.
     flat : bool or None
-        Whether the curve is flat over the more certain part of the class; None with too few rows.
+        Whether the curve is flat over the more certain part of the class; None if rows are too few.
 
     Examples
     --------
@@ -66,7 +66,8 @@ class SeparabilityCurve:
     Attributes
     ----------
     positive, negative : SeparabilitySide
-        Highest probabilities first, and lowest probabilities first.
+        Curve of the positive class, highest probabilities first, and of the negative class,
+        lowest probabilities first.
 
     Examples
     --------
@@ -99,7 +100,8 @@ def separability_curve(
     level : float, default=0.95
         Confidence level of the band, for each point separately.
     n_points : int, default=200
-        Largest number of thresholds, spaced evenly by the logarithm of the rows beyond them.
+        Largest number of thresholds, spaced evenly by the logarithm of the number of rows
+        beyond them.
 
     Examples
     --------

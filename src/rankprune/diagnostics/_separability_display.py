@@ -11,7 +11,7 @@ from rankprune.diagnostics._separability import SeparabilityCurve, separability_
 
 
 class SeparabilityDisplay(ScoresDisplay):
-    """Noise rate against threshold: flat ends suggest noise, rising ends overlap.
+    """Noise rate against threshold: flat ends suggest noise, rising ends suggest overlap.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class SeparabilityDisplay(ScoresDisplay):
     Attributes
     ----------
     ax_, figure_
-        Axes and figure it was last drawn on.
+        Axes and figure that it was last drawn on.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class SeparabilityDisplay(ScoresDisplay):
         pos_label: Any = None,
         ax: Any = None,
     ) -> SeparabilityDisplay:
-        """Return the display of labels and out-of-fold probabilities, drawn."""
+        """Return the display of labels and out-of-fold probabilities, after drawing it."""
         curve = separability_curve(
             labels, probabilities, level=level, sample_weight=sample_weight, pos_label=pos_label
         )
@@ -89,7 +89,7 @@ class SeparabilityDisplay(ScoresDisplay):
                 alpha=0.2,
                 linewidth=0,
             )
-            # The first few rows say little, and their wide bands would flatten the rest.
+            # The first few rows show little, and their wide bands would flatten the rest.
             tops.extend(side.high[shown & (side.share_of_class >= 0.05)])
         ax.set(
             xlabel="rows beyond the threshold, as a share of the class",

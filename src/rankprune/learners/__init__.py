@@ -1,4 +1,4 @@
-"""What all classifiers share: folds, cloning, weights, base classes, and models by name."""
+"""Code shared by all classifiers: folds, cloning, weights, base classes, and models by name."""
 
 from rankprune.learners._probabilities import out_of_fold_probabilities
 

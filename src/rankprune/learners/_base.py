@@ -1,4 +1,4 @@
-"""The base classes: rows are read and checked, estimators are fitted, labels are predicted."""
+"""Base classes that check the rows, fit the estimators and predict the labels."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RowStatus:
     is_positive : ndarray of bool of shape (n_rows,)
         Whether the given label is the positive one.
     weight : ndarray of shape (n_rows,) or None
-        The sample weights.
+        Sample weights.
     counted : ndarray of bool of shape (n_rows,)
         Whether the weight is above 0.
     doubted : ndarray of bool of shape (n_rows,)
@@ -96,7 +96,7 @@ class RowStatus:
         )
 
     def weigh(self, factors: NDArray[np.float64], settled: float = 1.0) -> NDArray[np.float64]:
-        """Return all weights, times a factor for each doubted row and one for all others."""
+        """Return all weights, those of doubted rows times ``factors``, others times ``settled``."""
         weights = self.mass * settled
         weights[self.doubted] = self.mass[self.doubted] * factors
         return weights
@@ -104,7 +104,7 @@ class RowStatus:
 
 @dataclass(frozen=True)
 class FitRows:
-    """The rows that a fit was given, after all checks."""
+    """The rows that were passed to ``fit``, after all checks."""
 
     X: Any
     groups: Any
@@ -118,12 +118,12 @@ class FitRows:
 
     @property
     def y(self) -> NDArray[Any]:
-        """Return the labels as estimators take them."""
+        """Return the labels in the form that estimators accept."""
         return labels_to_fit(self.labels)
 
     @property
     def positive(self) -> Any:
-        """Return the positive label as estimators take it."""
+        """Return the positive label in the form that estimators accept."""
         return self.y[self.labels.is_positive.argmax()]
 
     @property
@@ -135,7 +135,7 @@ class FitRows:
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A classifier of two labels, any of which may be wrong."""
 
-    # Rules of parameters that most classifiers here have; those of others do no harm.
+    # Constraints on parameters that most classifiers here have; unused ones do no harm.
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -144,7 +144,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     verbose: int = 0
     pos_label: Any = None
-    # Set last by a fit: without it there is no model, whatever else a failed fit left behind.
+    # Set last by ``fit``: a failed fit may leave other attributes behind, but never this one.
     _model_attribute = "estimator_"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -158,12 +158,12 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         groups: ArrayLike | None = None,
         trusted: ArrayLike | None = None,
     ) -> FitRows:
-        """Return the checked rows of a new fit, after forgetting an earlier one."""
+        """Return the checked rows of a new fit, after deleting the results of an earlier one."""
         self._forget()
         return self._checked_rows(X, y, sample_weight, groups, trusted)
 
     def _forget(self) -> None:
-        """Delete what an earlier fit learned, so that a fit that fails leaves no model behind."""
+        """Delete the results of an earlier fit, so that a failed fit leaves no model behind."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
@@ -192,7 +192,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return FitRows(X, groups, labels, _rows_in_doubt(labels.is_positive, weight, trusted))
 
     def _base(self) -> Any:
-        """Return the estimator to clone, None if the classifier takes none."""
+        """Return the estimator to clone, or None if the classifier takes none."""
         return None
 
     def _log(self, message: str, *values: Any) -> None:
@@ -213,7 +213,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
 
 class ProbabilityClassifier(BinaryClassifier):
-    """A classifier that estimates the probability of the positive class, and predicts by it."""
+    """A classifier that estimates probabilities and predicts the more probable class."""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the more probable label of each row."""
@@ -231,7 +231,7 @@ class ProbabilityClassifier(BinaryClassifier):
             return np.log(self.predict_proba(X))
 
     def _positive_probability(self, X: Any) -> NDArray[np.float64]:
-        raise NotImplementedError  # each classifier's own
+        raise NotImplementedError  # defined by each classifier
 
     def _keep_classes(self, labels: BinaryLabels) -> None:
         self.classes_ = labels.classes
@@ -239,7 +239,7 @@ class ProbabilityClassifier(BinaryClassifier):
 
 
 class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc]  # as above
-    """A classifier that fits an estimator to chosen, weighted rows, and predicts by it."""
+    """A classifier that fits an estimator to selected, weighted rows and predicts with it."""
 
     estimator: Any
 
@@ -267,7 +267,7 @@ class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignor
         return self._in_order(self.estimator_.decision_function(X))
 
     def _in_order(self, values: Any) -> NDArray[np.floating[Any]]:
-        """Return the estimator's columns or scores in the order of our classes."""
+        """Return the estimator's columns or scores in the order of ``classes_``."""
         return in_class_order(values, self.estimator_, self.classes_)
 
     def __sklearn_tags__(self) -> Any:
@@ -277,7 +277,7 @@ class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignor
         return default_estimator() if self.estimator is None else self.estimator
 
     def _check_estimator(self) -> None:
-        """Refuse an estimator that the method cannot work with; most work with any."""
+        """Raise ValueError if the method cannot use the estimator; most methods accept any."""
 
     def _fit_estimator(
         self,
@@ -288,7 +288,7 @@ class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignor
         generator: np.random.RandomState,
         lost: str,
     ) -> None:
-        """Fit the estimator to these rows, labels and weights, and keep it."""
+        """Fit the estimator to these rows, labels and weights, and store it."""
         estimator = fresh_clone(self._base(), draw_seed(generator))
         warn_if_weights_are_lost(estimator, weights, lost)
         y = labels_to_fit(replace(rows.labels, is_positive=is_positive))

@@ -1,4 +1,4 @@
-"""The two labels as estimators see them, and their columns in the order of ``classes_``."""
+"""Labels in the form that estimators accept, and their output in the order of ``classes_``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankprune.core._inputs import BinaryLabels
 
 
 def classes_to_fit(classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the two classes as values that scikit-learn's classifiers take."""
+    """Return the two classes as values that scikit-learn's classifiers accept."""
     # scikit-learn reads fractions as a regression target.
     is_fractional = classes.dtype.kind == "f" and bool((classes != np.round(classes)).any())
     return np.arange(2) if is_fractional else classes
@@ -24,12 +24,12 @@ def labels_to_fit(labels: BinaryLabels) -> NDArray[Any]:
 
 
 def fitted_labels(predicted: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Return what an estimator predicted as values of ``classes``."""
+    """Return an estimator's predictions as values of ``classes``."""
     return predicted if classes_to_fit(classes) is classes else np.asarray(classes[predicted])
 
 
 def in_class_order(values: Any, estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return an estimator's columns, or its one score a row, in the order of ``classes``.
+    """Return an estimator's columns, or its single score per row, in the order of ``classes``.
 
     If an estimator keeps its ``classes_`` in the opposite order, columns are swapped and single
     scores change sign. An estimator without ``classes_`` is assumed to sort them.

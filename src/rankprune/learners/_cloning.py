@@ -34,7 +34,7 @@ def private_random_state(random_state: RandomState) -> np.random.RandomState:
 
 
 def draw_seed(generator: np.random.RandomState) -> int:
-    """Return a seed for what scikit-learn would otherwise seed globally."""
+    """Return a seed to pass where scikit-learn would otherwise use the global generator."""
     return int(generator.randint(_MAX_SEED))
 
 
@@ -55,7 +55,7 @@ def fresh_clone(estimator: Any, seed: int) -> Any:
 
 
 def seeded_splitter(splitter: Any, seed: int) -> Any:
-    """Return a copy of a splitter that shuffles by the seed if it had none."""
+    """Return a copy of a splitter; it gets the seed if it shuffles without one."""
     splitter = copy.deepcopy(splitter)
     if getattr(splitter, "shuffle", True) and getattr(splitter, "random_state", 0) is None:
         splitter.random_state = seed
@@ -65,5 +65,5 @@ def seeded_splitter(splitter: Any, seed: int) -> Any:
 def copy_input_tags(tags: Any, estimator: Any) -> Any:
     """Return the tags of a meta-estimator, with the input tags of its estimator."""
     tags.input_tags = get_tags(estimator).input_tags
-    tags.input_tags.pairwise = False  # rows are dropped, but not their columns
+    tags.input_tags.pairwise = False  # rows of a kernel matrix are dropped, its columns are not
     return tags

@@ -20,10 +20,10 @@ _N_COMPONENTS = 100
 
 
 def committee_members(estimator: Any) -> tuple[Any, ...]:
-    """Return the estimator, a forest and boosting, behind the same preprocessing steps.
+    """Return the estimator, a forest and boosting, all with the same preprocessing steps.
 
-    The forest and boosting replace the last step of a `Pipeline`, also inside a search or a
-    calibration, so that texts and columns of several kinds reach them as numbers.
+    The forest and boosting replace the last step of a `Pipeline`, even inside a search or a
+    calibration, so that texts and columns of mixed types reach them as numbers.
     """
     return estimator, _behind(estimator, RandomForestClassifier()), _behind(estimator, Boosting())
 
@@ -38,13 +38,13 @@ def _behind(estimator: Any, member: Any) -> Any:
 
 
 class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Gradient boosting that also takes sparse tables, by their leading components."""
+    """Gradient boosting that also accepts sparse tables; wide ones are reduced to components."""
 
     def __init__(self, random_state: Any = None) -> None:
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: NDArray[np.float64] | None = None) -> Boosting:
-        """Fit boosting to the table, or to the leading components of a sparse one."""
+        """Fit boosting to the table, or to the leading components of a wide sparse one."""
         # Early stopping would start at 10,000 rows, and needs two rows of each class.
         model: Any = HistGradientBoostingClassifier(
             early_stopping=False, random_state=self.random_state

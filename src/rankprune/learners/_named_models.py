@@ -13,9 +13,10 @@ MODELS = ("logistic", "boosting")
 
 
 def find_model(model: Any) -> Any:
-    """Return a classifier by its name, by ``module:object``, or as it was passed.
+    """Return the classifier that a name or ``module:object`` refers to.
 
-    The object is a classifier, its class, or a function that returns one.
+    The object is a classifier, its class, or a function that returns one. A model that is not a
+    string is returned unchanged.
     """
     if not isinstance(model, str):
         return model
@@ -46,5 +47,5 @@ def find_model(model: Any) -> Any:
 
 
 def model_name(model: Any) -> Any:
-    """Return the name of a model to record: its name if it has one, otherwise its repr."""
+    """Return a model as it is recorded: a name or None unchanged, any other model as its repr."""
     return model if model is None or isinstance(model, str) else repr(model)

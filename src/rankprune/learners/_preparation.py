@@ -1,4 +1,4 @@
-"""The default model of a check of arrays: it prepares its data as the check of a table does."""
+"""The default model for checking arrays: it prepares the data as the check of a table does."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 
-# Values of a category that get a column; the rest share one.
+# Largest number of columns for a category; its rare values share one.
 _MAX_LEVELS = 50
 
 
 def prepared_logistic(X: Any) -> Pipeline:
-    """Return logistic regression behind the preparation that these rows need.
+    """Return logistic regression preceded by the preparation that these rows need.
 
-    Numbers are scaled and their gaps filled in and marked, categories get a column for each
-    frequent value, dates become numbers, texts are counted by their words.
+    Numbers are scaled, with missing values filled in and marked; categories get a column for each
+    frequent value; dates become numbers; texts become TF-IDF weights of their words.
     """
     return make_pipeline(_preparation(X), LogisticRegression(max_iter=1000))
 
@@ -53,7 +53,7 @@ def _by_column(names: list[Any], kinds: list[str]) -> ColumnTransformer:
 
 
 def _kind_of_dtype(dtype: Any) -> str:
-    """Return the kind of a column of a data frame, by pandas or polars."""
+    """Return the kind of a pandas or polars column: number, date or category."""
     if hasattr(dtype, "is_numeric"):
         return "number" if dtype.is_numeric() else "date" if dtype.is_temporal() else "category"
     kind = getattr(dtype, "kind", "O")

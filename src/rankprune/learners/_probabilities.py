@@ -56,7 +56,7 @@ def out_of_fold_probabilities(
     estimator : classifier with ``predict_proba``
         Cloned for each fold; the one passed in is not changed.
     X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
-        Any input of the estimator whose rows can be selected.
+        Any input that the estimator accepts and whose rows can be selected.
     y : array-like of shape (n_rows,)
         Given labels, of any two values.
     cv : int, splitter or iterable of (train, test), default=3
@@ -112,7 +112,7 @@ def check_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any]:
 
 
 def check_predicts_probabilities(estimator: Any, name: str) -> None:
-    """Refuse an estimator without predict_proba; a stack is only checked once it is fitted."""
+    """Raise ValueError if an estimator lacks predict_proba; a stack is only checked once fitted."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(last, StackingClassifier):
         _refuse_without_probabilities(estimator, name)
@@ -173,7 +173,7 @@ class Folds:
     seed: int
 
     def keep_both_classes(self, is_trained_on: NDArray[np.bool_]) -> bool:
-        """Return whether both classes are left in every fold if only these rows are used."""
+        """Return whether every training set keeps both classes if it uses only these rows."""
         is_positive = self.labels.is_positive
         kept = [is_positive[train[is_trained_on[train]]] for train, _ in self.splits]
         return all(0 < count_true(part) < len(part) for part in kept)
@@ -183,7 +183,7 @@ class Folds:
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) of every row, the mean over the estimators."""
+        """Return P(positive) of every row, averaged over the estimators."""
         return np.asarray(self.score_each(sample_weight, is_trained_on).mean(axis=1))
 
     def score_each(
@@ -191,7 +191,7 @@ class Folds:
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) of every row by each estimator, one column each."""
+        """Return P(positive) of every row, with one column per estimator."""
         y = labels_to_fit(self.labels)
         splits = self.splits
         if is_trained_on is not None:
@@ -293,7 +293,7 @@ def _checked_pairs(cv: Any, n_rows: int) -> list[Split]:
     try:
         pairs = [(train, test) for train, test in cv]
     except (TypeError, ValueError) as error:
-        if hasattr(cv, "gi_frame"):  # a splitter's own error says more
+        if hasattr(cv, "gi_frame"):  # a splitter's own error is more informative
             raise
         raise ValueError(
             f"cv must be an int, a splitter or an iterable of (train, test), got {cv!r}. "

@@ -1,4 +1,4 @@
-"""The base of classifiers that estimate noise rates from out-of-fold probabilities."""
+"""Base class of classifiers that estimate noise rates from out-of-fold probabilities."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from rankprune.learners._sample_weights import warn_if_weights_are_lost
 
 
 class Opinions(NamedTuple):
-    """The probabilities that each scorer gives to every row, and the folds that they come from."""
+    """Each scorer's probabilities of every row, and the folds that they come from."""
 
     folds: Folds
     columns: FloatArray
@@ -51,9 +51,9 @@ class Scored:
     Attributes
     ----------
     opinions : ndarray of shape (n_rows, n_scorers)
-        The probabilities by each scorer; ``scores`` is their mean.
+        Probabilities from each scorer; ``scores`` is their mean.
     estimated, rates : NoiseRates
-        As estimated, and as used: 0 if the verdict is that the labels are clean.
+        Noise rates as estimated, and as used: 0 if the verdict is that the labels are clean.
     """
 
     folds: Folds
@@ -108,16 +108,16 @@ class RateBasedClassifier(DelegatingClassifier):
         probabilities: ArrayLike | None,
         generator: np.random.RandomState,
     ) -> Opinions:
-        """Return the scorers' probabilities of every row: those given, or out of fold."""
-        self._known_rates(rows.status)  # refuses impossible rates before anything is fitted
+        """Return the probabilities passed in, or each scorer's out-of-fold probabilities."""
+        self._known_rates(rows.status)  # raises if rates are impossible, before any fit
         folds = self._folds(rows, generator, probabilities is None or self.rounds > 1)
         if probabilities is None:
             return Opinions(folds, self._score_folds(folds, rows.weight))
         return Opinions(folds, validate_probabilities(probabilities, rows.n_rows)[:, None])
 
     def _estimate(self, rows: FitRows, opinions: Opinions) -> Scored:
-        """Return the mean probabilities, the noise rates and, by a committee, the verdict."""
-        # The mean is a new array even of one column: scores and opinions never share memory.
+        """Return the mean probabilities, the noise rates and, for a committee, the verdict."""
+        # The mean is a new array even for one column: scores and opinions never share memory.
         scores: FloatArray = opinions.columns.mean(axis=1)
         estimated = self._rates(rows.status, scores)
         verdict = self._verdict(rows.status, scores, opinions.columns, estimated)
@@ -165,7 +165,7 @@ class RateBasedClassifier(DelegatingClassifier):
         return committee_members(self._base())
 
     def _folds(self, rows: FitRows, generator: np.random.RandomState, is_scored: bool) -> Folds:
-        """Return the folds that score the rows; no splits if no scores are needed."""
+        """Return the folds that score the rows, without splits if no scores are needed."""
         scorers = self._scorers()
         if not is_scored:
             return Folds(scorers, rows.X, rows.labels, [], self.n_jobs, seed=0)
@@ -181,7 +181,7 @@ class RateBasedClassifier(DelegatingClassifier):
         return Folds(scorers, rows.X, rows.labels, splits, self.n_jobs, draw_seed(generator))
 
     def _score_folds(self, folds: Folds, weight: Weights) -> NDArray[np.float64]:
-        """Return the probabilities by each scorer, one column each."""
+        """Return the out-of-fold probabilities, with one column per scorer."""
         try:
             return folds.score_each(weight)
         except (TypeError, ValueError) as error:
@@ -194,7 +194,7 @@ class RateBasedClassifier(DelegatingClassifier):
             raise
 
     def _known_rates(self, status: RowStatus) -> NoiseRates | None:
-        """Return the rates if both are known, after refusing impossible ones."""
+        """Return the rates if both are known, else None; raise ValueError for impossible rates."""
         known = self._known()
         n_positive, n_negative = status.masses()
         positive, negative = (0.0 if rate is None else rate for rate in known)
@@ -217,7 +217,7 @@ class RateBasedClassifier(DelegatingClassifier):
     def _verdict(
         self, status: RowStatus, scores: FloatArray, opinions: FloatArray, estimated: NoiseRates
     ) -> Verdict | None:
-        """Return the committee's verdict, None where there is no committee or a rate is known."""
+        """Return the committee's verdict, or None if there is no committee or a rate is known."""
         if opinions.shape[1] == 1 or self._known() != (None, None):
             return None
         members = list(opinions[status.doubted].T)

@@ -1,4 +1,4 @@
-"""Sample weights on their way to the model, through pipelines, searches and ensembles."""
+"""Passing sample weights to the model through pipelines, searches and ensembles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rankprune.exceptions import SampleWeightIgnoredWarning, warn_caller
 
 
 def accepts_sample_weight(estimator: Any) -> bool:
-    """Return whether weights passed to ``fit`` reach the model, through pipelines and searches."""
+    """Return whether weights passed to ``fit`` reach the model, even in pipelines and searches."""
     if get_config()["enable_metadata_routing"]:
         return _takes_routed_weights(estimator)
     return _weight_keyword(estimator) is not None
@@ -30,7 +30,7 @@ def accepts_sample_weight(estimator: Any) -> bool:
 def warn_if_weights_are_lost(
     estimator: Any, sample_weight: NDArray[np.float64] | None, consequence: str
 ) -> None:
-    """Warn, once, that an estimator cannot use weights that would have made a difference."""
+    """Warn if an estimator takes no weights although they differ between rows."""
     if sample_weight is None or accepts_sample_weight(estimator):
         return
     if sample_weight.min() < sample_weight.max():
@@ -42,7 +42,7 @@ def warn_if_weights_are_lost(
 
 
 def refuse_without_weights(estimator: Any, method: str) -> None:
-    """Refuse an estimator that takes no weights, for methods that work by weights alone."""
+    """Raise ValueError if an estimator takes no weights; some methods work by weights alone."""
     if not accepts_sample_weight(estimator):
         raise ValueError(
             f"estimator must take sample_weight in fit, since {method} works by weights alone; "
@@ -71,8 +71,8 @@ def fit_rows(
 ) -> Any:
     """Fit a cloned estimator to numbered rows with these labels and weights, and return it.
 
-    A row may occur twice, once with each label. Weights explain that to a model, but never reach
-    the steps before it in a pipeline: these see every row once, with its given label.
+    A row may occur twice, once with each label. The model accounts for this by the weights, which
+    do not reach earlier steps of a pipeline: these see every row once, with its given label.
     """
     occur_once = bool((np.diff(rows) > 0).all())
     if not occur_once and isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
@@ -89,7 +89,7 @@ def fit_rows(
 
 
 def _weight_keyword(estimator: Any) -> str | None:
-    """Return the argument of ``fit`` that carries weights to the model without routing, if any."""
+    """Return the ``fit`` argument that passes weights to the model without routing, or None."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         inner = _weight_keyword(last)
@@ -124,7 +124,7 @@ def _takes_routed_weights(estimator: Any) -> bool:
 
 
 def _request_weights(estimator: Any) -> None:
-    """Request weights for the models in a clone, and for nothing else, unless the user decided."""
+    """Request weights for the models in a clone and nothing else; keep requests set by the user."""
     everyone = [estimator, *estimator.get_params(deep=True).values()]
     for part in list(everyone):
         if _is_router(part) and hasattr(part, "scoring"):
@@ -169,7 +169,7 @@ def _models(estimator: Any) -> list[Any]:
 
 
 def _requested(part: Any, method: str) -> Any:
-    """Return whether a part requests weights: None if it can but does not say.
+    """Return whether a part requests weights, or None if it can but the request is not set.
 
     A part that cannot request weights, or that passes them on itself, counts as True.
     """
@@ -186,7 +186,7 @@ def _supports_routing(part: Any) -> bool:
         return False
     try:
         part.get_metadata_routing()
-    except NotImplementedError:  # some of scikit-learn's own refuse any metadata then
+    except NotImplementedError:  # some scikit-learn estimators do not support it
         return False
     return True
 
@@ -194,7 +194,7 @@ def _supports_routing(part: Any) -> bool:
 def _as_scorers(scoring: Any) -> Any:
     """Return scorers instead of their names, so that they can decline weights."""
     if scoring is None or scoring == "warn":
-        return get_scorer("accuracy")  # what a classifier's own score is
+        return get_scorer("accuracy")  # the metric of a classifier's ``score``
     if isinstance(scoring, str):
         return get_scorer(scoring)
     if isinstance(scoring, list | tuple | set):

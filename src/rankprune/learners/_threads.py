@@ -1,7 +1,7 @@
-"""As many threads as help: more would wait for each other, and waiting threads use a whole core.
+"""Limiting threads to a useful number: more would wait for each other, each using a whole core.
 
-OpenMP counts threads for each calling thread, so a limit here is felt by nobody else. The limits of
-linear algebra libraries belong to the whole process, and are left alone.
+OpenMP keeps its limit per calling thread, so a limit set here affects no other thread. The limits
+of linear algebra libraries apply to the whole process and are left unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CELLS_PER_THREAD = 500_000
 
 @contextmanager
 def useful_threads(n_cells: int) -> Iterator[None]:
-    """Limit the OpenMP threads of the calling thread to what a table of this size keeps busy."""
+    """Limit the OpenMP threads of the calling thread to the number that a table can keep busy."""
     n_useful = max(1, n_cells // _CELLS_PER_THREAD)
     allowed = [(library, library.get_num_threads()) for library in _openmp_libraries()]
     try:
@@ -34,5 +34,5 @@ def useful_threads(n_cells: int) -> Iterator[None]:
 
 @cache
 def _openmp_libraries() -> tuple[Any, ...]:
-    # The search takes milliseconds. What is loaded later is not what scikit-learn was built with.
+    # The search takes milliseconds; libraries loaded later are not the ones scikit-learn uses.
     return tuple(ThreadpoolController().select(user_api="openmp").lib_controllers)

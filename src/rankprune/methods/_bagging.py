@@ -33,8 +33,8 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
     Parameters
     ----------
     estimator : classifier, default=None
-        The classifier fitted to each bag; cloned. Logistic regression by default. One without
-        ``predict_proba`` votes.
+        The classifier fitted to each bag; cloned. Logistic regression by default. If it has no
+        ``predict_proba``, its predicted labels are used as votes.
     n_estimators : int, default=50
         Number of bags.
     max_samples : int, default=None
@@ -47,7 +47,7 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
     Attributes
     ----------
     estimators_ : list of classifiers
-        One for each bag.
+        The fitted classifiers, one for each bag.
     out_of_bag_probabilities_ : ndarray of shape (n_rows,)
         Mean probability of each unlabeled row over the bags that did not draw it; NaN for labeled
         rows, for rows that every bag drew, and for rows of weight 0.
@@ -57,13 +57,13 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
     Notes
     -----
     Each bag fits all labeled rows against a sample of the unlabeled ones. Some samples hold few
-    hidden positives, and the mean of the probabilities over the bags benefits from those. The
-    source fits support vector machines and averages their distances to the boundary; here an
-    estimator without ``predict_proba`` votes, so calibrate it for a finer ranking.
+    hidden positives, which improves the mean probability over all bags. The source fits support
+    vector machines and averages their distances to the boundary; here an estimator without
+    ``predict_proba`` votes, so calibrate it for a finer ranking.
 
-    Use it to rank unlabeled rows, above all when few rows are labeled: that is what the out-of-bag
-    probabilities are for. It does not tell how many positives there are, since balanced bags give
-    balanced probabilities, and it assumes that the labeled rows are right.
+    Use it to rank unlabeled rows by their out-of-bag probabilities, especially if few rows are
+    labeled. It does not estimate the number of positives, since balanced bags give balanced
+    probabilities, and it assumes that the labeled rows are positive.
 
     References
     ----------
@@ -111,7 +111,7 @@ class BaggingPUClassifier(MetaEstimatorMixin, PUClassifier):  # type: ignore[mis
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> BaggingPUClassifier:
-        """Fit the bags.
+        """Fit the estimator to each bag.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ def _fit_bag(
 
 
 def _probability(estimator: Any, X: Any, classes: NDArray[Any], column: int) -> NDArray[np.float64]:
-    """Return P(labeled) by one estimator, or its vote."""
+    """Return P(labeled) from one estimator, or its vote."""
     if hasattr(estimator, "predict_proba"):
         columns = in_class_order(estimator.predict_proba(X), estimator, classes)
         return np.asarray(columns[:, column], dtype=np.float64)

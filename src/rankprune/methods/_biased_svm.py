@@ -30,7 +30,7 @@ class BiasedSVMClassifier(MarginPUClassifier):
     Parameters
     ----------
     positive_cost, negative_cost : float, default=None
-        Costs of a mistake on a labeled and on an unlabeled row (C+ and C-). By default the pair
+        Costs of a mistake on a labeled and on an unlabeled row (C+ and C-). By default, the pair
         with the best `pu_criterion` out of fold.
     negative_costs : sequence of float, default=(0.01, 0.1, 1.0)
         Values of ``negative_cost`` to try.
@@ -53,14 +53,14 @@ class BiasedSVMClassifier(MarginPUClassifier):
 
     Notes
     -----
-    Minimises ``|w|^2 / 2`` + C+ (mistakes on labeled rows) + C- (mistakes on unlabeled rows), with
-    C+ > C-, since labeled rows are assumed to be positive and unlabeled rows may be either.
-    Probabilities are a sigmoid of the distance to the boundary, and one half on it.
+    Minimises ``|w|^2 / 2`` + C+ (mistakes on labeled rows) + C- (mistakes on unlabeled rows).
+    Usually C+ > C-, since labeled rows are assumed to be positive and unlabeled rows may be either.
+    Probabilities are a sigmoid of the distance to the boundary, and one half on the boundary.
 
     Use it for small data with correct positive labels, where a margin beats a likelihood (text,
-    few rows). It is slow with many rows, since its cost grows at least with their square, and it
-    suffers most from wrong positive labels: then the criterion may even favor calling every row
-    positive.
+    few rows). It is slow with many rows, since its running time grows at least quadratically, and
+    it suffers most from wrong positive labels: then the criterion may even favor predicting every
+    row positive.
 
     References
     ----------
@@ -122,12 +122,12 @@ class BiasedSVMClassifier(MarginPUClassifier):
         *,
         groups: ArrayLike | None = None,
     ) -> BiasedSVMClassifier:
-        """Choose the costs, and fit the machine.
+        """Choose the costs, and fit the SVM.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Numbers, preferably scaled.
+            Numeric features, preferably scaled.
         y, sample_weight, groups
             As in `RankPruningClassifier.fit`; the positive label means labeled.
 
@@ -172,5 +172,5 @@ class BiasedSVMClassifier(MarginPUClassifier):
 
     def _machine(self) -> SVC:
         # The costs are weights; a cost of 1 leaves them as they are.
-        # The seed decides nothing, but without one NumPy's global generator would move.
+        # The seed has no effect, but without one NumPy's global generator would advance.
         return SVC(C=1.0, kernel=self.kernel, gamma=self.gamma, random_state=0)

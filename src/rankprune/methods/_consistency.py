@@ -30,7 +30,8 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
         Number of classifiers that vote, each fitted to a bootstrap sample of the rows.
     threshold : float, default=0.5
         A row is pruned if more than this share of the classifiers that did not see it predict the
-        other label. Close to 1, only rows that nearly all classifiers contradict are pruned.
+        other label. With a threshold close to 1, only rows that nearly all classifiers contradict
+        are pruned.
     pos_label, n_jobs, random_state, verbose
         As in `RankPruningClassifier`; ``n_jobs`` classifiers are fitted at the same time, and
         ``random_state`` draws the samples.
@@ -38,7 +39,8 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
     Attributes
     ----------
     disagreement_ : ndarray of shape (n_rows,)
-        Share of the classifiers that contradict each label, 0 for rows that all of them saw.
+        Of the classifiers that did not see a row, the share that contradicts its label; 0 if all
+        of them saw it.
     prune_mask_ : ndarray of bool of shape (n_rows,)
         True means dropped.
     estimator_, classes_, n_features_in_, feature_names_in_
@@ -46,12 +48,12 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
 
     Notes
     -----
-    It uses neither noise rates nor probabilities, so nothing makes up for correct rows that are
-    pruned: as the paper says, there is no theory of what remains.
+    It uses neither noise rates nor probabilities, so nothing compensates for correct rows that are
+    pruned: as the paper notes, there is no theory about the rows that remain.
 
     Use it with estimators that give no probabilities, and with little noise that affects both
-    classes alike. It fails with uneven noise: where most rows of one true class carry the other
-    label, the majority is wrong and the correct labels are pruned.
+    classes alike. It fails with uneven noise: if most rows of one true class have the other label,
+    the majority is wrong and the correct labels are pruned.
 
     References
     ----------
@@ -98,14 +100,14 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ConsistencyPruningClassifier:
-        """Let the classifiers vote, prune, and fit the estimator to what is left.
+        """Prune the rows that the classifiers contradict, and fit the estimator to the rest.
 
         Parameters
         ----------
         X, y
             As in `RankPruningClassifier.fit`.
         sample_weight : array-like of shape (n_rows,), default=None
-            Rows are drawn in proportion to their weights, which also reach the final fit.
+            Rows are drawn in proportion to their weights, which are also used in the final fit.
 
         Returns
         -------
@@ -131,7 +133,7 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
         return self
 
     def _vote(self, rows: FitRows, generator: np.random.RandomState) -> NDArray[np.float64]:
-        """Return the share of classifiers that contradict each row they did not see."""
+        """Return the share of votes against each label, by classifiers that did not see the row."""
         counted = np.flatnonzero(rows.status.counted)
         bags = [_draw_bag(rows, counted, generator) for _ in range(self.n_estimators)]
         seeds = [draw_seed(generator) for _ in bags]
@@ -147,7 +149,7 @@ class ConsistencyPruningClassifier(DelegatingClassifier):
 def _draw_bag(
     rows: FitRows, counted: NDArray[np.intp], generator: np.random.RandomState
 ) -> NDArray[np.intp]:
-    """Return a bootstrap sample, with one row of each class at least."""
+    """Return a bootstrap sample with at least one row of each class."""
     is_positive = rows.labels.is_positive
     bag = draw_rows(counted, len(counted), rows.weight, generator)
     for value in (True, False):
@@ -161,7 +163,7 @@ def _contradict(
 ) -> tuple[BoolArray, BoolArray]:
     """Return which rows an estimator did not see, and which of their labels it contradicts."""
     is_positive = rows.labels.is_positive
-    # Repeated rows stand for weights, so the estimator need not take any.
+    # The bag repeats rows in proportion to their weights, so the estimator need not take weights.
     estimator.fit(_safe_indexing(rows.X, bag), rows.y[bag])
     unseen = np.ones(rows.n_rows, dtype=bool)
     unseen[bag] = False
@@ -176,7 +178,7 @@ def _contradict(
 def _keep_both_classes(
     rows: FitRows, mask: BoolArray, disagreement: NDArray[np.float64]
 ) -> BoolArray:
-    """Return the mask, with the most credible row of a class kept where all would be pruned."""
+    """Return the mask; if it prunes a whole class, keep the most credible row of that class."""
     kept = mask.copy()
     for value in (True, False):
         members = np.flatnonzero(rows.status.counted & (rows.labels.is_positive == value))

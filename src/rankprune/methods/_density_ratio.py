@@ -22,10 +22,10 @@ from rankprune.learners._cloning import RandomState, private_random_state
 
 Matrix = NDArray[np.float64]
 
-# Parts of the rows; each is left out once to choose the width and the penalty.
+# Number of parts for cross-validation, which chooses the width and the penalty.
 _N_PARTS = 5
 _N_STEPS = 200
-# Rows used for the median distance.
+# Largest number of rows used for the median distance.
 _MAX_PAIRS = 500
 
 
@@ -36,7 +36,7 @@ class DensityRatioClassifier(ProbabilityClassifier):
     ----------
     method : {"ulsif", "kliep"}, default="ulsif"
         Least-squares importance fitting (Kanamori et al. 2009), which solves linear equations, or
-        the Kullback-Leibler procedure (Sugiyama et al. 2008), which climbs a likelihood.
+        the Kullback-Leibler procedure (Sugiyama et al. 2008), which maximises a likelihood.
     n_centers : int, default=100
         Number of Gaussian kernels of each ratio, centered at random rows of the class.
     widths : sequence of float, default=(0.25, 0.5, 1.0, 2.0)
@@ -46,7 +46,7 @@ class DensityRatioClassifier(ProbabilityClassifier):
     pos_label : default=None
         As in `RankPruningClassifier`.
     random_state : int, RandomState or None, default=None
-        Draws the centers and the parts of the cross-validation.
+        Determines the centers and the parts of the cross-validation.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class DensityRatioClassifier(ProbabilityClassifier):
 
     Notes
     -----
-    Meant as the ``scorer`` of `ImportanceReweightingClassifier`, as its source proposes; the other
-    classifiers here take it too. The two ratios are estimated separately, and the probabilities
-    are scaled to add up to 1. Kernels need scaled features, and few of them.
+    Meant as the ``scorer`` of `ImportanceReweightingClassifier`, as its source proposes; other
+    classifiers with a ``scorer`` accept it too. The two ratios are estimated separately, and the
+    probabilities are scaled to add up to 1. Kernels need few, scaled features.
 
     References
     ----------
@@ -110,7 +110,7 @@ class DensityRatioClassifier(ProbabilityClassifier):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Numbers, preferably scaled.
+            Numeric features, preferably scaled.
         y : array-like of shape (n_rows,)
             Labels, of any two values.
 
@@ -223,7 +223,7 @@ def _fit_kliep(
     widths: Sequence[float],
     generator: np.random.RandomState,
 ) -> Ratio:
-    """Return the likeliest ratio with mean 1 over all rows; cross-validation chooses its width."""
+    """Return the most likely ratio with mean 1 over all rows; cross-validation sets its width."""
     row_part = _parts(len(rows), generator)
     scores = []
     if len(rows) == 1:  # a single row cannot be left out
@@ -242,7 +242,7 @@ def _fit_kliep(
 
 
 def kliep_heights(near: Matrix, mean: Matrix) -> Matrix:
-    """Return the likeliest heights, found as the shares of a mixture of scaled kernels.
+    """Return the most likely heights, computed as the shares of a mixture of scaled kernels.
 
     Each kernel divided by its mean over all rows is itself a ratio, and so is any mixture of them.
     Every step of expectation maximisation raises the likelihood.

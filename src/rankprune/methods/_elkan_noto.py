@@ -26,7 +26,7 @@ from rankprune.methods._pu import (
 
 
 def _weighs(method: str) -> Callable[[Any], bool]:
-    # Without weighting, the estimator scores labels, and not the classes that are predicted.
+    # Without weighting, the estimator's scores are of labels, not of the predicted classes.
     return lambda self: self.weighting and _divides_or_has(method)(self)
 
 
@@ -74,8 +74,8 @@ class ElkanNotoClassifier(RateBasedClassifier):
     g(x) / c, and an unlabeled row is positive with probability w = (1 - c) / c * g / (1 - g).
 
     Use it for positive and unlabeled rows whose labels are correct and drawn at random: it costs
-    one fit beyond the folds. It fails where labels are wrong or easy positives are labeled more
-    often, and e1 and e2 are too small where the classes overlap.
+    one fit in addition to the folds. It fails if labels are wrong or easy positives are labeled
+    more often, and e1 and e2 are too small if the classes overlap.
 
     References
     ----------
@@ -153,7 +153,7 @@ class ElkanNotoClassifier(RateBasedClassifier):
         if hasattr(self, "probabilities_"):
             warn_if_positives_look_wrong(self, rows.status.inputs(self.probabilities_))
         rates = self.noise_rates_
-        # Uninformative probabilities say nothing about c either, so they are not divided.
+        # Uninformative probabilities do not determine c either, so they are not divided.
         self.label_frequency_ = 1 - rates.positive_noise_rate if rates.reliable else 1.0
         chosen, is_positive, weights = self._rows_to_fit(rows)
         self._fit_estimator(
@@ -182,12 +182,12 @@ class ElkanNotoClassifier(RateBasedClassifier):
     @available_if(_divides_or_has("predict_proba"))  # type: ignore[untyped-decorator]  # as below
     def predict_log_proba(self, X: Any) -> NDArray[np.floating[Any]]:
         """Return the logarithm of the probability of each class."""
-        with np.errstate(divide="ignore"):  # of probability 0 it is minus infinity
+        with np.errstate(divide="ignore"):  # the logarithm of 0 is minus infinity
             return np.asarray(np.log(self.predict_proba(X)))
 
     @available_if(_weighs("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def decision_function(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Return the score of each row, above 0 for ``classes_[1]``; with ``weighting=True``."""
+        """Return the score of each row, above 0 for ``classes_[1]``; needs ``weighting=True``."""
         check_is_fitted(self)
         return self._in_order(self.estimator_.decision_function(X))
 
@@ -203,7 +203,7 @@ class ElkanNotoClassifier(RateBasedClassifier):
     def _rows_to_fit(
         self, rows: FitRows
     ) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.float64] | None]:
-        """Return every row once, or the unlabeled ones as positives and as negatives."""
+        """Return the rows, labels and weights to fit; with weighting, unlabeled rows twice."""
         is_labeled = rows.labels.is_positive
         self._positive_column_ = rows.labels.positive_column
         if not self.weighting:

@@ -20,15 +20,16 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
     Parameters
     ----------
     estimator : classifier, default=None
-        The classifier to fit, with weights; cloned. Logistic regression by default.
+        The classifier to fit, which must take ``sample_weight``; cloned. Logistic regression by
+        default.
     scorer : classifier with ``predict_proba``, "committee" or None, default=None
-        Gives the out-of-fold probabilities that the weights depend on; see
-        `RankPruningClassifier`. `DensityRatioClassifier` takes them from a density ratio, as the
-        source proposes.
+        The classifier that computes the out-of-fold probabilities, from which the weights follow;
+        see `RankPruningClassifier`. `DensityRatioClassifier` computes them from density ratios, as
+        the source proposes.
     pos_label, positive_noise_rate, negative_noise_rate
         As in `RankPruningClassifier`.
     noise_estimator : str or callable, default="curve"
-        See ``method`` of `estimate_noise_rates`. The source's is ``"min-probability"``.
+        See ``method`` of `estimate_noise_rates`. The source uses ``"min-probability"``.
     cv, n_jobs, random_state, verbose
         As in `RankPruningClassifier`.
 
@@ -39,14 +40,13 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
 
     Notes
     -----
-    A row labeled s weighs (P(s|x) - r) / ((1 - rho_1 - rho_0) P(s|x)), at least 0, where P(s|x) is
-    the probability of the label it carries and r the noise rate of the other class: rho_0 for s=1,
+    A row labeled s has weight (P(s|x) - r) / ((1 - rho_1 - rho_0) P(s|x)), at least 0, where P(s|x)
+    is the probability of its own label and r the noise rate of the other class: rho_0 for s=1,
     rho_1 for s=0. In expectation the weighted loss is the clean loss.
 
-    Use it where the probabilities are well calibrated: no row is thrown away, and doubtful rows
-    lose weight gradually. It fails where probabilities are overconfident: a label that the model
-    calls impossible gets no weight, right or wrong, and one that it barely believes may get a very
-    large one.
+    Use it if the probabilities are well calibrated: no row is pruned, and doubtful rows lose weight
+    gradually. It fails if probabilities are overconfident: a label whose probability is below r
+    gets no weight, whether it is right or wrong.
 
     References
     ----------

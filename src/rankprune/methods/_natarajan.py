@@ -42,7 +42,7 @@ _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 
 
 class _NatarajanClassifier(ReweightingClassifier):
-    """What both methods share: rates may also be chosen by cross-validation."""
+    """Base class of both methods: rates may also be chosen by cross-validation."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         **RateBasedClassifier._parameter_constraints,
@@ -53,7 +53,7 @@ class _NatarajanClassifier(ReweightingClassifier):
         self, rows: FitRows, probabilities: ArrayLike | None, generator: np.random.RandomState
     ) -> None:
         if self.noise_estimator == _CROSS_VALIDATION and None in self._known():
-            self._known_rates(rows.status)  # refuses impossible rates
+            self._known_rates(rows.status)  # raises if rates are impossible
             self.noise_rates_ = self._search_rates(rows, generator)
         else:
             super()._choose_rates(rows, probabilities, generator)
@@ -98,16 +98,17 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
     Parameters
     ----------
     estimator : classifier, default=None
-        The classifier to fit, with weights; cloned. Logistic regression by default.
+        The classifier to fit, which must take ``sample_weight``; cloned. Logistic regression by
+        default.
     scorer, pos_label, positive_noise_rate, negative_noise_rate
         As in `RankPruningClassifier`. If both rates are known, no folds are fitted.
     noise_estimator : str or callable, default="curve"
         See ``method`` of `estimate_noise_rates`. ``"cross-validation"`` tunes the rates, as the
         source does: it picks those whose models have the best balanced accuracy on held-out labels,
         since class-conditional noise does not change the order of models by balanced accuracy. So
-        it aims at balanced accuracy rather than few errors, which differs where a class is rare,
-        and ``noise_rates_`` is then a setting, not an estimate. Only the difference of the rates
-        matters here, so one of the two is 0.
+        it optimises balanced accuracy rather than the error rate, which makes a difference if a
+        class is rare, and ``noise_rates_`` is then a setting, not an estimate. Only the difference
+        of the rates matters here, so if neither is known, one of the two is 0.
     cv, n_jobs, random_state, verbose
         As in `RankPruningClassifier`.
 
@@ -120,10 +121,10 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
 
     Notes
     -----
-    With alpha = (1 - rho_1 + rho_0) / 2, positive labels weigh 1 - alpha and negative ones alpha.
-    The clean classifier asks whether P(y=1|x) > 1/2, which is whether P(s=1|x) > alpha. The weights
-    are about one half, so a penalty of the estimator counts about twice; its
-    ``class_weight="balanced"`` would undo them.
+    With alpha = (1 - rho_1 + rho_0) / 2, positive labels have weight 1 - alpha and negative labels
+    weight alpha. The clean classifier predicts the positive class if P(y=1|x) > 1/2, which is
+    equivalent to P(s=1|x) > alpha. The weights are about one half, so a penalty of the estimator
+    counts about twice; its ``class_weight="balanced"`` would cancel the correction.
 
     Use it for a simple, stable correction: it moves the threshold and depends only on the
     difference of the rates, so symmetric noise needs no correction. It does not remove the noise:
@@ -176,10 +177,8 @@ class UnbiasedLossClassifier(_NatarajanClassifier):
 
     Attributes
     ----------
-    estimator_, classes_, noise_rates_, verdict_, n_features_in_, feature_names_in_
-        As in `RankPruningClassifier`.
-    probabilities_ : ndarray of shape (n_rows,)
-        Out-of-fold probabilities, if the rates were estimated from them.
+    estimator_, classes_, noise_rates_, probabilities_, verdict_, n_features_in_, feature_names_in_
+        As in `LabelDependentCostClassifier`.
 
     Notes
     -----
@@ -190,8 +189,8 @@ class UnbiasedLossClassifier(_NatarajanClassifier):
 
     Use it for linear models with rates that are known or well estimated: it needs only rates, and
     its probabilities are those of clean labels. It fails with rates that are too high and with
-    flexible models: the negative weights may reward a row without limit, which only regularisation
-    stops.
+    flexible models: the negative weights may reward a row without limit unless regularisation
+    prevents it.
 
     References
     ----------
@@ -214,7 +213,7 @@ class UnbiasedLossClassifier(_NatarajanClassifier):
         super()._check_estimator()
         base = self._base()
         last = base.steps[-1][1] if isinstance(base, Pipeline) else base
-        # By type and not by instance: a subclass may solve another problem.
+        # Not isinstance: a subclass may solve a different problem.
         if type(last) is not LogisticRegression:
             raise ValueError(
                 "estimator must be LogisticRegression or a Pipeline that ends in one, since the "
@@ -240,7 +239,7 @@ class UnbiasedLossClassifier(_NatarajanClassifier):
 
 
 def _predict_fold(estimator: Any, rows: FitRows, fitted: WeightedRows, split: Split) -> BoolArray:
-    """Return which test rows a model fitted to the training rows calls positive."""
+    """Return which test rows a model fitted to the training rows predicts to be positive."""
     train, test = split
     used = np.isin(fitted.rows, train)
     y = labels_to_fit(replace(rows.labels, is_positive=fitted.is_positive[used]))

@@ -37,9 +37,9 @@ class OneClassPUClassifier(MarginPUClassifier):
     The unlabeled rows only set the scale of the probabilities, which are a sigmoid of the distance
     to the boundary.
 
-    Use it where the unlabeled rows do not represent the data: it learns only from the labeled
-    ones. Elsewhere it wastes information: it ignores what separates the classes, and every wrong
-    label stretches the boundary.
+    Use it if the unlabeled rows do not represent the data: it learns only from the labeled ones.
+    Otherwise it wastes information: it ignores what separates the classes, and every wrong label
+    stretches the boundary.
 
     References
     ----------
@@ -72,12 +72,12 @@ class OneClassPUClassifier(MarginPUClassifier):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> OneClassPUClassifier:
-        """Draw the boundary around the labeled rows.
+        """Fit the boundary around the labeled rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Numbers, preferably scaled.
+            Numeric features, preferably scaled.
         y, sample_weight
             As in `RankPruningClassifier.fit`; the positive label means labeled.
 

@@ -1,4 +1,4 @@
-"""What the methods for positive and unlabeled rows share: their assumption and their criterion.
+"""Code shared by the methods for positive and unlabeled rows: their assumption and criterion.
 
 The positive label means labeled, the negative label means unlabeled.
 """
@@ -52,7 +52,7 @@ class PUClassifier(ProbabilityClassifier):
 
 
 class NumericPUClassifier(PUClassifier):
-    """A classifier that fits its own models to numbers: classes 0 (unlabeled) and 1 (labeled)."""
+    """A classifier of numeric features; its models fit classes 0 (unlabeled) and 1 (labeled)."""
 
     def _read_numbers(
         self,
@@ -99,7 +99,7 @@ def labeled_and_unlabeled(rows: FitRows) -> tuple[NDArray[np.intp], NDArray[np.i
 
 
 def read_pu(method: Any, read: Any, *arguments: Any) -> FitRows:
-    """Return the rows of a fit; errors about y explain what the labels mean here."""
+    """Return the rows of a fit; errors about y get a note that explains the labels."""
     try:
         rows: FitRows = read(*arguments)
     except ValueError as error:
@@ -141,7 +141,7 @@ def pu_criterion(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        The positive label where a row is labeled, the other one where it is not.
+        The positive label for labeled rows, the other one for unlabeled rows.
     y_pred : array-like of shape (n_rows,)
         Predicted labels.
     sample_weight : array-like of shape (n_rows,), default=None
@@ -162,7 +162,7 @@ def pu_criterion(
 
     Examples
     --------
-    Three of the four labeled rows are found, and five of ten rows are called positive.
+    Three of the four labeled rows, and five of all ten rows, are predicted positive.
 
     >>> from rankprune.methods import pu_criterion
     >>> pu_criterion([1, 1, 1, 1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 1, 1, 0, 0, 0, 0])
@@ -194,7 +194,7 @@ def best_by_criterion(
     splits: list[Split],
     n_jobs: int | None,
 ) -> tuple[int, NDArray[np.float64]]:
-    """Return which (model, weights) has the best criterion out of fold, and its scores there."""
+    """Return the position of the model with the best criterion, and its out-of-fold scores."""
     decisions = Parallel(n_jobs=n_jobs)(
         # A clone for each fold, since folds may be fitted in threads of one process.
         delayed(_decide_fold)(clone(model), rows.X, rows.labels.is_positive, weights, split)
@@ -224,7 +224,7 @@ def _decide_fold(
 
 
 def fit_slope(scores: FloatArray, is_labeled: BoolArray, weights: NDArray[np.float64]) -> float:
-    """Return the slope of the likeliest sigmoid of the scores that is one half at score 0.
+    """Return the slope of the most likely sigmoid of the scores that is one half at score 0.
 
     Platt's sigmoid also has an offset; without it, the more probable class is the predicted one.
     """

@@ -16,7 +16,7 @@ from rankprune.learners._cloning import RandomState, private_random_state
 from rankprune.methods._pu import NumericPUClassifier, labeled_and_unlabeled
 from rankprune.methods._resampling import draw_rows
 
-# Rows of each kind that a machine draws by default, if there are as many.
+# Largest number of labeled and of unlabeled rows that each SVM draws by default.
 _ROWS = 200
 
 
@@ -26,10 +26,10 @@ class RESVMClassifier(NumericPUClassifier):
     Parameters
     ----------
     n_estimators : int, default=50
-        Number of machines that vote.
+        Number of SVMs that vote.
     n_positive, n_unlabeled : int, default=None
-        Numbers of labeled and unlabeled rows that each machine draws, with replacement. By default
-        as many as there are, but at most 200.
+        Numbers of labeled and unlabeled rows that each SVM draws, with replacement. By default as
+        many as there are, but at most 200.
     C : float, default=1.0
         Cost of a mistake on an unlabeled row.
     positive_weight : float, default=1.0
@@ -38,8 +38,8 @@ class RESVMClassifier(NumericPUClassifier):
     kernel, gamma
         As in `sklearn.svm.SVC`.
     pos_label, n_jobs, random_state, verbose
-        As in `RankPruningClassifier`; the positive label marks the labeled rows, ``n_jobs``
-        machines are fitted at the same time, and ``random_state`` draws the rows.
+        As in `RankPruningClassifier`; the positive label marks the labeled rows, ``n_jobs`` SVMs
+        are fitted at the same time, and ``random_state`` draws the rows.
 
     Attributes
     ----------
@@ -50,14 +50,14 @@ class RESVMClassifier(NumericPUClassifier):
 
     Notes
     -----
-    The probability of a row is the share of the machines that call it positive. Resampling makes
-    the share of wrong labels vary between machines, in both sets of rows, and a majority is right
-    more often than a single machine.
+    The probability of a row is the share of the SVMs that predict it to be positive. Resampling
+    makes the share of wrong labels vary between SVMs, in both sets of rows, and a majority is right
+    more often than a single SVM.
 
-    Use it for few rows and a nonlinear boundary, also where some labeled rows are wrong. It is
-    sensitive to its five parameters: tune them with ``RESVMClassifier.search_space`` and
-    `pu_criterion`. It fails where many unlabeled rows are positive, and its votes are not
-    calibrated probabilities.
+    Use it for few rows and a nonlinear boundary, even if some labeled rows are wrong. It is
+    sensitive to its five numeric parameters: tune them with ``RESVMClassifier.search_space`` and
+    `pu_criterion`. It fails if many unlabeled rows are positive, and its votes are not calibrated
+    probabilities.
 
     References
     ----------
@@ -123,7 +123,7 @@ class RESVMClassifier(NumericPUClassifier):
 
     @staticmethod
     def search_space(n_positive: int, n_unlabeled: int) -> dict[str, Any]:
-        """Return distributions of the five parameters for `RandomizedSearchCV`.
+        """Return distributions of the five numeric parameters for `RandomizedSearchCV`.
 
         Parameters
         ----------
@@ -143,12 +143,12 @@ class RESVMClassifier(NumericPUClassifier):
         }
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RESVMClassifier:
-        """Fit the machines, each to its own sample of rows.
+        """Fit the SVMs, each to its own sample of rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Numbers, preferably scaled.
+            Numeric features, preferably scaled.
         y : array-like of shape (n_rows,)
             As in `RankPruningClassifier.fit`; the positive label means labeled.
         sample_weight : array-like of shape (n_rows,), default=None

@@ -1,4 +1,4 @@
-"""What the methods share that keep every row and correct the noise by weights."""
+"""Base class of the methods that keep every row and correct the noise by weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankprune.learners._sample_weights import refuse_without_weights
 
 
 class WeightedRows(NamedTuple):
-    """Numbers of the rows to fit, perhaps twice, with the label and weight of each."""
+    """Numbers of the rows to fit, with the label and weight of each; a row may occur twice."""
 
     rows: NDArray[np.intp]
     is_positive: BoolArray
@@ -46,7 +46,8 @@ class ReweightingClassifier(RateBasedClassifier):
         X, y, sample_weight, groups, probabilities
             As in `RankPruningClassifier.fit`.
         trusted : array-like of bool of shape (n_rows,), default=None
-            Rows whose labels a person has checked: they keep their own weight.
+            Rows whose labels a person has checked: they do not count in the noise rates, and their
+            weights are not corrected for noise.
 
         Returns
         -------
@@ -62,7 +63,7 @@ class ReweightingClassifier(RateBasedClassifier):
         return self
 
     def _check_estimator(self) -> None:
-        """Refuse an estimator that the method cannot work with."""
+        """Raise ValueError if the method cannot use the estimator."""
         refuse_without_weights(self._base(), type(self).__name__)
 
     def _choose_rates(
@@ -73,7 +74,7 @@ class ReweightingClassifier(RateBasedClassifier):
 
     def _weighted_rows(self, rows: FitRows, rates: NoiseRates) -> WeightedRows:
         """Return the rows, labels and weights that the estimator is fitted to."""
-        raise NotImplementedError  # each method's own
+        raise NotImplementedError  # defined by each method
 
 
 def weigh_by_factors(

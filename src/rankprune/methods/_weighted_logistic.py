@@ -28,12 +28,12 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
     Parameters
     ----------
     C : float, default=None
-        Inverse strength of the L2 penalty. By default the one of ``Cs`` with the best
+        Inverse strength of the L2 penalty. By default, the value in ``Cs`` with the best
         `pu_criterion` out of fold.
     Cs : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
         Values of ``C`` to try.
     max_iter : int, default=1000
-        Largest number of iterations of logistic regression.
+        Maximum number of iterations of logistic regression.
     pos_label, cv, n_jobs, random_state, verbose
         As in `RankPruningClassifier`; the positive label marks the labeled rows.
 
@@ -55,9 +55,9 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
     weight. If labels are drawn at random from the positives, the rows with positive scores are then
     those that are likelier among the positives than among all rows.
 
-    Use it for a fast linear model of rare positives where recall matters: it needs no noise rate.
-    Its probabilities are not those of the classes, and it is a poor choice where positives are
-    common: a row is called positive once P(y=1|x) reaches P(y=1), however small that is.
+    Use it for a fast linear model of rare positives if recall matters: it needs no noise rate. Its
+    probabilities are not those of the classes, and it is a poor choice if positives are common: a
+    row is predicted positive if P(y=1|x) is above P(y=1), whether that is small or large.
 
     References
     ----------
@@ -117,7 +117,7 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Numbers.
+            Numeric features.
         y, sample_weight, groups
             As in `RankPruningClassifier.fit`; the positive label means labeled.
 

@@ -1,4 +1,4 @@
-"""Rank Pruning as an estimator of pyspark.ml: out-of-fold scores, rates, cut-offs, refit."""
+"""Rank Pruning as a pyspark.ml estimator: out-of-fold scores, rates, cut-offs, refit."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from rankprune.core._weights import class_weights
 from rankprune.exceptions import SampleWeightIgnoredWarning
 from rankprune.spark._prune import gone_over, plain_column, prune
 
-# Columns that are added while fitting.
+# Columns that are added during a fit.
 _FOLD, _WEIGHT, _SCORE, _PRUNED = "__fold", "__weight", "__score", "__pruned"
 
 
 class _RankPruningParams(HasSeed, HasWeightCol):
-    """The parameters that estimator and model share."""
+    """Parameters shared by the estimator and the model."""
 
     estimator = Param(Params._dummy(), "estimator", "classifier that predicts probabilities")
     numFolds = Param(Params._dummy(), "numFolds", "number of folds", TypeConverters.toInt)
@@ -60,33 +60,34 @@ class _RankPruningParams(HasSeed, HasWeightCol):
     )
 
     def _value(self, param: Any) -> Any:
-        """Return the value of a parameter, None if it has none."""
+        """Return the value of a parameter, or None if it is not set."""
         return self.getOrDefault(param) if self.isDefined(param) else None
 
 
 class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritable):
-    """Rank Pruning around a probabilistic classifier of Spark.
+    """Rank Pruning with a probabilistic classifier of Spark.
 
     Parameters
     ----------
     estimator : pyspark.ml.Estimator
-        A classifier that predicts probabilities and takes ``weightCol``; without that it is fitted
-        unweighted, with a warning. Its columns of features, labels (0 and 1) and results are used
-        as they are.
+        A classifier that predicts probabilities. Without ``weightCol`` it is fitted unweighted,
+        with a warning. It determines the columns of features, labels (0 and 1) and predictions.
     numFolds : int, default=3
+        Number of folds.
     foldCol : str, default=None
-        A column with the fold of each row. By default folds follow from a hash of `groupCol`, else
-        of `idCol`, else of the features, so that they depend neither on partitions nor on the order
-        of rows.
+        Column with the fold of each row. By default folds are computed from a hash of `groupCol`,
+        or else of `idCol`, or else of the features, so that they depend neither on partitions nor
+        on the order of rows.
     groupCol : str, default=None
-        Rows of the same group go into the same fold.
+        Column of groups; rows of the same group are in the same fold.
     idCol : str, default=None
-        A column of distinct values; it decides between rows tied at a cut-off.
+        Column of distinct values; it orders the rows that are tied at a cut-off.
     noiseEstimator : str, default="confident-counts"
+        Name of the noise estimator; see ``method`` of `rankprune.stream.estimate_noise_rates`.
     positiveNoiseRate, negativeNoiseRate : float, default=None
         Known rates, as in `rankprune.RankPruningClassifier`.
     weightCol : str, default=None
-        Weights of the rows. They are used in the fits, not in the counts.
+        Column of row weights. They are used in the fits, not in the counts.
     seed : int, default=0
         Seed of the folds.
 
@@ -194,7 +195,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
             )
 
     def _scored(self, rows: Any, estimator: Any, weight: str | None) -> Any:
-        """Return all rows with the probability from the model of the other folds."""
+        """Return all rows with the probability from a model fitted to the other folds."""
         from pyspark.ml.functions import vector_to_array
 
         columns = [column for column in rows.columns if column != _FOLD]
@@ -236,7 +237,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
 
     @classmethod
     def read(cls) -> MLReader:
-        """Return a reader that loads one."""
+        """Return a reader that loads an estimator."""
         return _Reader(cls)
 
     @classmethod
@@ -259,10 +260,13 @@ class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWr
     model : pyspark.ml.Model
         The fitted classifier, which `transform` uses.
     noise_rates : NoiseRates
+        Noise rates used for pruning.
     positive_cutoff, negative_cutoff : float or None
+        As in `rankprune.core.Pruning`.
     n_positive_pruned, n_negative_pruned : int
+        Number of rows dropped with each label.
     n_jobs : int
-        Number of Spark jobs besides fits and scores.
+        Number of Spark jobs that pruning took, not counting fits and scores.
 
     Examples
     --------
@@ -320,7 +324,7 @@ class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWr
 
     @classmethod
     def read(cls) -> MLReader:
-        """Return a reader that loads one."""
+        """Return a reader that loads a model."""
         return _Reader(cls)
 
     @classmethod
@@ -360,14 +364,14 @@ def _counts(pruning: Any) -> tuple[Any, ...]:
 
 
 class _Writer(MLWriter):
-    """Saves parameters as JSON, and each part beside them in its own format."""
+    """Saves parameters as JSON, and each part in its own format in the same folder."""
 
     def __init__(self, instance: Any, parts: dict[str, Any], extra: dict[str, Any]) -> None:
         super().__init__()
         self._instance, self._parts, self._extra = instance, parts, extra
 
     def saveImpl(self, path: str) -> None:
-        """Write it to a folder."""
+        """Write the object to a folder."""
         instance = self._instance
         values = {
             param.name: instance.getOrDefault(param)
@@ -391,7 +395,7 @@ class _Reader(MLReader):
         self._cls = cls
 
     def load(self, path: str) -> Any:
-        """Read it from a folder."""
+        """Return the object stored in a folder."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         parts = {
             name: DefaultParamsReader.loadParamsInstance(f"{path}/{name}", self.sparkSession)

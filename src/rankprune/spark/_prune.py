@@ -23,11 +23,13 @@ class SparkPruning:
     Attributes
     ----------
     noise_rates : NoiseRates
+        Noise rates, known or estimated.
     positive_cutoff, negative_cutoff : float or None
         As in `rankprune.core.Pruning`.
     n_positive_pruned, n_negative_pruned : int
+        Number of rows to drop with each label, as the rates imply.
     data : pyspark.sql.DataFrame
-        The rows with one more column, true for those to drop.
+        The data frame with one more column, true for rows to drop.
     n_jobs : int
         Number of Spark jobs that were run.
 
@@ -67,7 +69,8 @@ def prune(
     Parameters
     ----------
     data : pyspark.sql.DataFrame
-        It is read two or three times: cache it if it is costly to compute.
+        Labels and probabilities. They are read two or three times: cache them if they are slow to
+        compute.
     label, probability : str
         Columns of labels 0 and 1, and of the probability of 1: numbers, or the vectors that Spark's
         classifiers return.
@@ -76,17 +79,17 @@ def prune(
     method : str or callable, default="confident-counts"
         As in `rankprune.stream.estimate_noise_rates`.
     order : str, default=None
-        A column of distinct values that sets the order of the rows, which matters only if some of
-        the rows tied at a cut-off are dropped and others kept. Without it a hash of all cells
-        decides; identical rows are then dropped together, which may drop a few more than the
-        rates imply.
+        Column of distinct values that sets the order of the rows, which matters only if some of
+        the rows tied at a cut-off are dropped and others kept. By default they are ordered by a
+        hash of all cells; identical rows are then dropped together, which may drop a few more
+        than the rates imply.
     column : str, default="pruned"
-        The column to add.
+        Name of the column to add.
 
     Returns
     -------
     SparkPruning
-        With the counts, cut-offs and rows of `rankprune.prune_labels` on the same rows.
+        The same counts, cut-offs and rows as from `rankprune.prune_labels` on the same data.
 
     Examples
     --------
@@ -121,7 +124,7 @@ def prune(
 
 
 def gone_over(scored: Any, state: ConfidentState) -> ConfidentState:
-    """Return the state after its passes over the columns __s and __g, one job for each."""
+    """Return the state after its passes over the columns __s and __g, with one job per pass."""
     while not state.is_done:
         state = _one_pass(scored.select("__s", "__g"), state).after_pass()
     return state
@@ -131,7 +134,7 @@ def _one_pass(rows: Any, state: ConfidentState) -> ConfidentState:
     sent = pickle.dumps(state.empty())
 
     def count(batches: Iterable[Any]) -> Iterator[Any]:
-        """Run on the workers: one state for each partition."""
+        """Yield the state of one partition; runs on the workers."""
         import pyarrow as pa
 
         found, problem = pickle.loads(sent), None
@@ -195,7 +198,7 @@ def _last_tied(scored: Any, split: dict[float, Cutoff], order: str | None) -> di
     tied, wanted = (functions.lit(False) for _ in range(2))
     for value, cutoff in split.items():
         tied = tied | ((label == value) & (score == functions.lit(cutoff.value)))
-        # The first shows whether any is null, the last two whether they are equal.
+        # The first row shows whether any value is null, the last two whether they are equal.
         ranks = rank.isin(1, cutoff.n_ties, cutoff.n_ties + 1)
         wanted = wanted | ((label == value) & ranks)
     numbered = scored.filter(tied).withColumn(
