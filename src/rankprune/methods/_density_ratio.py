@@ -36,7 +36,7 @@ class DensityRatioClassifier(ProbabilityClassifier):
     ----------
     method : {"ulsif", "kliep"}, default="ulsif"
         Least-squares importance fitting (Kanamori et al. 2009), which solves linear equations, or
-        the Kullback-Leibler procedure (Sugiyama et al. 2008), which maximises a likelihood.
+        the Kullback-Leibler procedure (Sugiyama et al. 2007), which maximises a likelihood.
     n_centers : int, default=100
         Number of Gaussian kernels of each ratio, centered at random rows of the class.
     widths : sequence of float, default=(0.25, 0.5, 1.0, 2.0)

@@ -25,7 +25,7 @@ from pyspark.sql import functions
 from rankprune.core import ConfidentCounts, ConfidentState, NoiseRates
 from rankprune.core._weights import class_weights
 from rankprune.exceptions import SampleWeightIgnoredWarning
-from rankprune.spark._prune import gone_over, plain_column, prune
+from rankprune.spark._prune import plain_column, prune, run_passes
 
 # Columns that are added during a fit.
 _FOLD, _WEIGHT, _SCORE, _PRUNED = "__fold", "__weight", "__score", "__pruned"
@@ -229,7 +229,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
             return NoiseRates.from_noise_rates(positive, negative, observed)
         named = scored.select(column.alias("__s"), functions.col(_SCORE).alias("__g"))
         state = ConfidentState(self.getOrDefault(self.noiseEstimator), prunes=False)
-        return gone_over(named, state).rates().with_known(positive=positive, negative=negative)
+        return run_passes(named, state).rates().with_known(positive=positive, negative=negative)
 
     def write(self) -> MLWriter:
         """Return a writer that saves the estimator."""

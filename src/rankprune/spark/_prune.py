@@ -108,7 +108,7 @@ def prune(
         )
     scored = data.withColumn("__s", functions.col(_quoted(label)).cast("double"))
     scored = scored.withColumn("__g", _score(data, probability))
-    state = gone_over(scored, ConfidentState(method, noise_rates=noise_rates))
+    state = run_passes(scored, ConfidentState(method, noise_rates=noise_rates))
     cutoffs, n_jobs = state.cutoffs(), state.n_pass - 1
     marks, n_more, scored = _marks(scored, cutoffs, order)
     parts = (cutoffs.positive, cutoffs.negative)
@@ -123,7 +123,7 @@ def prune(
     )
 
 
-def gone_over(scored: Any, state: ConfidentState) -> ConfidentState:
+def run_passes(scored: Any, state: ConfidentState) -> ConfidentState:
     """Return the state after its passes over the columns __s and __g, with one job per pass."""
     while not state.is_done:
         state = _one_pass(scored.select("__s", "__g"), state).after_pass()

@@ -15,10 +15,10 @@ from rankprune.stream._sources import Batch, Batches, MappedBatches, opened_batc
 def find_cutoffs(batches: Batches, state: ConfidentState) -> Cutoffs:
     """Return the cut-offs that a state finds in batches."""
     with opened_batches(batches, None) as source:
-        return go_over(source, state, 1).cutoffs()
+        return run_passes(source, state, 1).cutoffs()
 
 
-def go_over(source: MappedBatches, state: ConfidentState, n_jobs: int) -> ConfidentState:
+def run_passes(source: MappedBatches, state: ConfidentState, n_jobs: int) -> ConfidentState:
     """Return the state after as many passes as it needs."""
     while not state.is_done:
         state = _one_pass(source, state, n_jobs).after_pass()

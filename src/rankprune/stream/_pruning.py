@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankprune.core import ConfidentState, Cutoffs, Marker, NoiseRates
 from rankprune.core._parameters import validate_count
 from rankprune.storage._atomic import whole_file
-from rankprune.stream._passes import go_over, thread_pool
+from rankprune.stream._passes import run_passes, thread_pool
 from rankprune.stream._sources import Batch, Batches, MappedBatches, opened_batches
 
 _EXACT = "confident-counts"
@@ -64,7 +64,7 @@ def estimate_noise_rates(
     """
     jobs, state = validate_count(n_jobs, "n_jobs", 2), ConfidentState(method, prunes=False)
     with opened_batches(batches, pos_label) as source:
-        return go_over(source, state, jobs).rates()
+        return run_passes(source, state, jobs).rates()
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def prune_labels(
         )
     jobs = validate_count(n_jobs, "n_jobs", 2)
     with opened_batches(batches, pos_label) as source:
-        state = go_over(source, ConfidentState(method, noise_rates=noise_rates), jobs)
+        state = run_passes(source, ConfidentState(method, noise_rates=noise_rates), jobs)
     cutoffs = state.cutoffs()
     parts = (cutoffs.positive, cutoffs.negative)
     n_positive, n_negative = (0 if part is None else part.n_pruned for part in parts)

@@ -82,7 +82,7 @@ def estimate_noise_rates(
         probabilities are informative, weights that are not whole numbers count by Kish's effective
         number of rows, so their scale does not matter there.
     pos_label : default=None
-        The positive label; the larger of the two values by default.
+        The positive label (default: the last of the two in sorted order).
 
     Returns
     -------
