@@ -1,4 +1,4 @@
-"""One answer: what is shown, stored and acted upon comes from one object."""
+"""One answer: shown, stored and applied results all come from the same object."""
 
 import re
 
@@ -20,7 +20,7 @@ pytest.importorskip("skops")
 
 @pytest.fixture(scope="module")
 def hard(tmp_path_factory):
-    """A hard problem, whose overlap looks like noise: nobody can tell."""
+    """A hard problem whose overlap looks like noise, so that the verdict is "cannot tell"."""
     rng = np.random.RandomState(0)
     truth = rng.rand(600) < 0.5
     x = truth + rng.randn(600)
@@ -42,7 +42,7 @@ def test_without_noise_found_there_are_no_suspects(hard):
     assert check.wrong_share > 0.05
 
 
-def test_training_drops_nothing_unless_it_is_told_to(hard):
+def test_training_drops_nothing_unless_asked_to(hard):
     _, check = hard
     assert (train_model(check).n_pruned, train_model(check).n_rows) == (0, 600)
     rates = check.estimated_rates
@@ -52,7 +52,7 @@ def test_training_drops_nothing_unless_it_is_told_to(hard):
     assert train_model(check, prune=True).n_pruned == expected > 0
 
 
-def test_training_says_how_many_rows_it_used(hard):
+def test_training_reports_how_many_rows_it_used(hard):
     _, check = hard
     assert training_sentence(check, 0) == (
         "Trained on all 600 rows. The check did not find noise, so none were dropped; pass "
@@ -68,14 +68,14 @@ def test_training_with_settled_labels_drops_nothing_either(hard):
     assert train_reviewed(check, rows, labels, prune=True).n_pruned > 0
 
 
-def test_exporting_drops_nothing_unless_it_is_told_to(hard, tmp_path):
+def test_exporting_drops_nothing_unless_asked_to(hard, tmp_path):
     _, check = hard
     assert export_table(check, tmp_path / "a.csv", drop_suspects=True) == (600, 0)
     kept, removed = export_table(check, tmp_path / "b.csv", drop_suspects=True, prune=True)
     assert (kept + removed, removed) == (600, train_model(check, prune=True).n_pruned)
 
 
-def test_trusted_rows_stay_however_much_pruning_is_asked_for(tmp_path):
+def test_trusted_rows_are_kept_even_with_prune(tmp_path):
     rng = np.random.RandomState(0)
     truth = rng.rand(600) < 0.5
     x = truth + rng.randn(600)
@@ -92,7 +92,7 @@ def test_trusted_rows_stay_however_much_pruning_is_asked_for(tmp_path):
     assert len(left) < 600
 
 
-def test_scores_that_say_nothing_are_not_pruned_by(tmp_path):
+def test_uninformative_scores_are_never_used_for_pruning(tmp_path):
     rng = np.random.RandomState(0)
     rows = [[f"{rng.rand():.3f}", "yes" if i % 2 else "no"] for i in range(300)]
     path = write_csv(tmp_path / "t.csv", rows, ["x", "label"])
@@ -115,7 +115,7 @@ def test_the_reasons_show_the_numbers_of_the_answer(scorer):
     assert f"{check.noise_rates.negative_label_error_rate:.1%}" in reasons
 
 
-def test_every_place_shows_the_same_number():
+def test_every_output_shows_the_same_number():
     truth = np.repeat([0, 1], 500)
     labels = flip_labels(truth, positive_noise_rate=0.02, negative_noise_rate=0, random_state=0)
     check = check_labels(None, labels, probabilities=0.1 + 0.8 * truth)
@@ -175,7 +175,7 @@ def test_the_index_of_arrays_is_kept_too():
     assert check_labels(X.to_numpy().tolist(), y, scorer=None).scores.index is None
 
 
-def test_scores_that_know_the_labels_are_noted():
+def test_scores_that_are_too_good_are_noted():
     labels = np.repeat([0, 1], 200)
     check = check_labels(None, labels, probabilities=0.1 + 0.8 * labels)
     assert check.verdict.level == "clean"
@@ -203,14 +203,14 @@ def test_few_rows_are_not_called_clean():
         assert interval.low < interval.high
 
 
-def test_a_single_column_may_be_named_by_a_text(tmp_path):
+def test_a_single_column_may_be_named_by_a_string(tmp_path):
     rows, _, _ = noisy_rows(200)
     path = write_csv(tmp_path / "t.csv", rows)
     check = check_table(path, "label", drop="color", redact="height", scorer=None)
     assert (check.settings.drop, check.settings.redact) == (("color",), ("height",))
 
 
-def test_the_default_model_of_arrays_takes_unscaled_gaps_and_texts():
+def test_the_default_model_of_arrays_accepts_unscaled_numbers_gaps_and_texts():
     pd = pytest.importorskip("pandas")
     rng = np.random.RandomState(0)
     truth = np.repeat([0, 1], 200)

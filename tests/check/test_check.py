@@ -51,7 +51,7 @@ def test_the_answer_is_near_the_truth(people):
     assert "About 1" in headline(check)
 
 
-def test_it_is_what_the_classifier_finds(people):
+def test_it_equals_what_the_classifier_finds(people):
     path, labels, _, check = people
     rows, _, _ = noisy_rows(600)
     x = np.asarray([[float(row[1]), float(row[2])] for row in rows])
@@ -89,7 +89,7 @@ def test_a_run_directory_gives_the_check_back(people, tmp_path):
     assert "numpy" in result["versions"]
 
 
-def test_the_scores_are_one_row_for_each_row_of_the_table(people, tmp_path):
+def test_the_scores_file_has_one_row_for_each_row_of_the_table(people, tmp_path):
     import duckdb
 
     check = people[3]
@@ -124,7 +124,7 @@ def test_rows_without_labels_have_no_score(tmp_path):
     np.testing.assert_array_equal(check.scores.is_positive, labels[kept] == 1)
 
 
-def test_an_earlier_run_is_replaced_only_when_asked_to(people, tmp_path):
+def test_an_earlier_run_is_replaced_only_with_force(people, tmp_path):
     check = people[3]
     check.save(tmp_path / "run")
     with pytest.raises(TableError, match=r"holds an earlier run.*force=True"):
@@ -156,10 +156,10 @@ def test_a_run_that_was_cut_short_is_noticed(people, tmp_path):
     for missing in ("settings", "scores_sha256", "verdict"):
         part = {name: value for name, value in result.items() if name != missing}
         (run / "result.json").write_text(json.dumps(part))
-        with pytest.raises(TableError, match=r"is not a result|does not belong"):
+        with pytest.raises(TableError, match=r"is not a rankprune result|does not belong"):
             LabelCheck.load(run)
     (run / "result.json").write_text("no json")
-    with pytest.raises(TableError, match=r"is not a result of rankprune"):
+    with pytest.raises(TableError, match=r"is not a rankprune result"):
         LabelCheck.load(run)
     (run / "result.json").unlink()
     with pytest.raises(TableError, match=r"has no result\.json"):
@@ -192,7 +192,7 @@ def test_the_committee_is_the_default_and_gives_its_verdict(tmp_path):
     assert "look clean" in str(check)
 
 
-def test_groups_and_ids_and_special_columns_are_no_features(tmp_path):
+def test_groups_ids_and_special_columns_are_not_features(tmp_path):
     rows, _, _ = noisy_rows(200)
     rows = [[*row, f"g{i // 4}", "0.5"] for i, row in enumerate(rows)]
     path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "group", "p"])
@@ -220,7 +220,7 @@ def test_probabilities_of_the_table_need_no_fit(people, tmp_path):
     with pytest.raises(TableError, match=r"text must be a column"):
         check_table(path, "label", probabilities="p", text=["zzz"])
     assert given.suspects[0].reason.endswith("%")
-    assert "the given probabilities" in given.suspects[0].reason
+    assert "the given probability of this label is" in given.suspects[0].reason
 
 
 def test_subgroups_that_are_labeled_worse_stand_out(tmp_path):
@@ -237,7 +237,7 @@ def test_subgroups_that_are_labeled_worse_stand_out(tmp_path):
     assert sum(part.n_rows for part in check.subgroups) == 800
 
 
-def test_a_column_that_almost_tells_the_label_is_warned_of(tmp_path):
+def test_a_column_that_almost_determines_the_label_causes_a_warning(tmp_path):
     rows, labels, _ = noisy_rows(400)
     leak = labels.astype(float)
     leak[0] = 1 - leak[0]
@@ -261,7 +261,7 @@ def test_few_rows_do_not_stand_out(tmp_path):
     assert not found["rare"].stands_out
 
 
-def test_redacted_cells_are_kept_nowhere_but_in_the_scores(tmp_path):
+def test_redacted_cells_are_stored_only_in_the_scores(tmp_path):
     rows, _, _ = noisy_rows(300)
     path = write_csv(tmp_path / "t.csv", [[f"secret-{row[0]}", *row[1:]] for row in rows])
     check = check_table(path, "label", id="row id", redact=["row id", "color"], scorer=None)
@@ -366,7 +366,7 @@ def test_frames_are_checked_like_files(people):
     assert (check.source.name, check.source.path) == ("data frame", None)
 
 
-def test_columns_of_frames_may_be_called_by_numbers():
+def test_column_names_of_frames_may_be_numbers():
     pd = pytest.importorskip("pandas")
     rows, labels, _ = noisy_rows(300)
     frame = pd.DataFrame({0: [float(row[1]) for row in rows], 1: labels == 1})
@@ -376,7 +376,7 @@ def test_columns_of_frames_may_be_called_by_numbers():
     assert check.notes == ()
 
 
-def test_what_cannot_be_told_is_said_and_warned_of(tmp_path):
+def test_cannot_tell_is_reported_with_a_warning(tmp_path):
     rng = np.random.RandomState(0)
     rows = [[repr(float(v)), str(rng.randint(2))] for v in rng.rand(200)]
     path = write_csv(tmp_path / "t.csv", rows, ["a", "y"])
@@ -427,11 +427,11 @@ def test_models_by_name():
             find_model(name)
 
 
-def test_the_reason_says_whose_opinion_it_is():
-    assert reason_for("a", 0.0123, True).endswith("did not see the row give that 1.2 %")
+def test_the_reason_names_the_source_of_the_probability():
+    assert reason_for("a", 0.0123, True).endswith("give this label a probability of 1.2 %")
 
 
-def test_nothing_global_is_touched(people):
+def test_no_global_state_is_changed(people):
     before = np.random.get_state()[1].copy()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

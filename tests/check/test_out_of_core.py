@@ -1,4 +1,4 @@
-"""Tables with probabilities, gone over a batch at a time: the same answer as in memory."""
+"""Tables with probabilities, read in batches: the same answer as in memory."""
 
 import json
 
@@ -30,7 +30,7 @@ def table(n_rows=3000, seed=0, digits=None):
 
 @pytest.fixture
 def both(tmp_path, monkeypatch):
-    """Check a table in memory, and in batches."""
+    """Check a table both in memory and in batches."""
 
     def checked(data, suffix="parquet", **asked):
         path = tmp_path / f"table.{suffix}"
@@ -66,7 +66,7 @@ def test_the_papers_rates_and_all_suspects_are_the_same(both, suffix, digits):
     assert streamed.n_suspects == held.n_suspects > 100
 
 
-def test_other_estimators_are_as_near_as_bins_are(both):
+def test_other_estimators_agree_to_within_the_width_of_bins(both):
     held, streamed = both(table(20_000))
     assert streamed.verdict.level == held.verdict.level == "noise found"
     for name in ("positive_noise_rate", "negative_noise_rate"):
@@ -77,7 +77,7 @@ def test_other_estimators_are_as_near_as_bins_are(both):
         )
 
 
-def test_saved_loaded_reported_and_read_only_when_asked(both, tmp_path, monkeypatch):
+def test_scores_are_read_only_when_needed(both, tmp_path, monkeypatch):
     from rankprune.run import _scores as _run_scores
 
     held, streamed = both(table(), noise_estimator="confident-counts", id="name")
@@ -128,7 +128,7 @@ def test_clean_labels_have_no_suspects(both):
     assert set(streamed.scores.weight.tolist()) == {1.0}
 
 
-def test_scores_that_say_nothing_are_said_once(both):
+def test_uninformative_scores_are_reported_and_give_no_suspects(both):
     data = table().with_columns(p=pl.Series(np.random.default_rng(1).random(3000)))
     with pytest.warns(UninformativeProbabilitiesWarning) as caught:
         _, streamed = both(data, noise_estimator="confident-counts")
@@ -151,7 +151,7 @@ def test_scores_that_say_nothing_are_said_once(both):
         ({}, {"redact": ["nothing"]}, "redact must be a column"),
     ],
 )
-def test_errors_are_those_of_small_tables(both, monkeypatch, tmp_path, change, asked, message):
+def test_errors_are_the_same_as_in_memory(both, monkeypatch, tmp_path, change, asked, message):
     data = table()
     for name, value in change.items():
         there = pl.int_range(3000) == 7

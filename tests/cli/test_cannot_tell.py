@@ -1,4 +1,4 @@
-"""Commands on a hard problem, whose overlap looks like noise: nothing is dropped in silence."""
+"""Commands on a hard problem whose overlap looks like noise: nothing is dropped silently."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def hard(command, tmp_path):
     return tmp_path / "hard.csv.rankprune"
 
 
-def test_train_drops_nothing_and_says_how_to_insist(command, hard, tmp_path):
+def test_train_drops_nothing_and_explains_how_to_prune_anyway(command, hard, tmp_path):
     code, _, err = command("train", hard, "-o", tmp_path / "m.skops")
     assert code == 0
     assert "Trained on all 600 rows. The check did not find noise" in err
@@ -33,7 +33,7 @@ def test_train_drops_nothing_and_says_how_to_insist(command, hard, tmp_path):
     assert 300 < kept < 600
 
 
-def test_export_drops_nothing_unless_told_to(command, hard, tmp_path):
+def test_export_drops_nothing_unless_asked_to(command, hard, tmp_path):
     words = ("export", hard, "--drop-suspects", "-o")
     code, _, err = command(*words, tmp_path / "a.csv")
     assert (code, "600 of 600 rows kept, 0 left out." in err) == (0, True)
@@ -43,6 +43,6 @@ def test_export_drops_nothing_unless_told_to(command, hard, tmp_path):
     assert f"{kept} of 600 rows kept, {600 - kept} left out." in err
 
 
-def test_pruning_an_export_takes_dropping(command, hard, tmp_path):
+def test_pruning_an_export_requires_dropping_suspects(command, hard, tmp_path):
     code, _, err = command("export", hard, "--prune", "-o", tmp_path / "a.csv")
     assert (code, "--prune only works with --drop-suspects" in err) == (2, True)

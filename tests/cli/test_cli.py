@@ -1,4 +1,4 @@
-"""The command line as people use it: exit codes, what goes where, and nothing lost."""
+"""The command line as people use it: exit codes, output streams, and no lost files."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ QUICK = ("--scorer", "model")
 
 
 def process(*words, env=(), **options):
-    """Start a command in a process of its own."""
+    """Start a command in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-m", "rankprune", *map(str, words)],
         stdout=subprocess.PIPE,
@@ -91,7 +91,7 @@ def test_every_format_goes_to_standard_output_alone(command, people, tmp_path):
     assert "\x1b" not in out + err
 
 
-def test_a_pipe_is_answered_and_nothing_is_written(people, tmp_path):
+def test_a_check_of_a_pipe_prints_the_answer_and_writes_nothing(people, tmp_path):
     before = listed(tmp_path)
     with people.open() as stdin:
         piped = process(
@@ -105,7 +105,7 @@ def test_a_pipe_is_answered_and_nothing_is_written(people, tmp_path):
     assert listed(tmp_path) == before
 
 
-def test_a_table_from_a_pipe_cannot_be_trained_from(command, people, tmp_path, monkeypatch):
+def test_a_table_from_a_pipe_cannot_be_used_for_training(command, people, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(people.read_bytes())))
     run = tmp_path / "run"
     assert command("check", "-", "--label", "label", *QUICK, "-o", run)[0] == 0
@@ -123,7 +123,7 @@ def test_data_can_fail_a_build(command, people, tmp_path):
     assert command("check", people, *options, "--fail-over", "0.5")[0] == 0
 
 
-def test_what_cannot_be_told_fails_no_build(command, tmp_path):
+def test_cannot_tell_does_not_fail_a_build(command, tmp_path):
     rng = np.random.RandomState(0)
     truth = rng.randint(0, 2, 400)
     rows = [[repr(float(rng.normal(t, 1.2))), str(t)] for t in truth]
@@ -133,7 +133,7 @@ def test_what_cannot_be_told_fails_no_build(command, tmp_path):
     assert (code, "--fail-over was not applied" in err) == (0, True)
 
 
-def test_a_module_that_leaves_is_no_success(command, people, tmp_path, monkeypatch):
+def test_a_module_that_exits_is_not_a_success(command, people, tmp_path, monkeypatch):
     (tmp_path / "leaves.py").write_text("import sys\nsys.exit(1)\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -141,7 +141,7 @@ def test_a_module_that_leaves_is_no_success(command, people, tmp_path, monkeypat
     assert (code, "Your module called sys.exit(1)" in err) == (2, True)
 
 
-def test_a_model_of_ones_own_is_named_again_for_training(command, people, tmp_path, monkeypatch):
+def test_a_custom_model_must_be_passed_again_for_training(command, people, tmp_path, monkeypatch):
     (tmp_path / "homemade.py").write_text(
         "from sklearn.naive_bayes import GaussianNB\nmodel = GaussianNB()\n"
     )
@@ -155,7 +155,7 @@ def test_a_model_of_ones_own_is_named_again_for_training(command, people, tmp_pa
     assert command(*words)[0] == 0
 
 
-def test_the_demo_replaces_no_files_but_its_own(command, tmp_path):
+def test_the_demo_replaces_only_its_own_files(command, tmp_path):
     (tmp_path / "new.csv").write_text("mine")
     code, _, err = command("demo", "-o", tmp_path)
     assert (code, "holds other files" in err) == (2, True)
@@ -263,9 +263,7 @@ def test_the_input_is_never_the_output_even_when_forced(command, people, tmp_pat
     assert people.read_bytes() == content
 
 
-def test_a_place_that_cannot_be_written_to_is_known_before_the_fit(
-    command, people, tmp_path, monkeypatch
-):
+def test_an_unwritable_folder_is_reported_before_the_fit(command, people, tmp_path, monkeypatch):
     def never(*args, **kwargs):
         raise AssertionError("a fit began")
 
@@ -278,7 +276,7 @@ def test_a_place_that_cannot_be_written_to_is_known_before_the_fit(
 
 
 def test_a_full_disk_is_one_line_and_leaves_no_run(people, tmp_path):
-    """A limit on the size of files stands for a disk without room."""
+    """A limit on the size of files simulates a full disk."""
     script = textwrap.dedent(
         """
         import resource, sys
@@ -321,7 +319,7 @@ main()
 """
 
 
-def test_a_run_killed_at_any_write_is_old_or_new_or_known_to_be_cut_short(
+def test_a_run_killed_at_any_write_is_old_or_new_or_reported_as_cut_short(
     command, people, tmp_path
 ):
     run = tmp_path / "run"
@@ -348,7 +346,7 @@ def test_a_run_killed_at_any_write_is_old_or_new_or_known_to_be_cut_short(
     assert {name: (run / name).read_bytes() for name in old} == old
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(people, tmp_path):
+def test_a_closed_output_pipe_is_not_an_error(people, tmp_path):
     shell = (
         f"{sys.executable} -m rankprune check {people} --label label --scorer model --force "
         "--format csv -q | true; echo ${PIPESTATUS[0]}"
@@ -401,7 +399,7 @@ def test_an_interrupt_ends_a_fit_soon_and_leaves_nothing(people, tmp_path, model
     assert left == ["people.csv", "slow.py", "temporary"]
 
 
-def test_faults_of_ours_are_exit_3_and_verbose_shows_where(command, people, monkeypatch):
+def test_internal_errors_are_exit_3_and_verbose_shows_where(command, people, monkeypatch):
     def fails(*args, **kwargs):
         raise RuntimeError("impossible\nand long")
 
@@ -425,7 +423,7 @@ def test_hidden_help_of_errors_is_shown_too(command, people, monkeypatch):
     assert command("check", people, "--label", "label")[2] == "Error: no Do this instead.\n"
 
 
-def test_notes_and_warnings_are_said_beside_the_answer(command, tmp_path):
+def test_notes_and_warnings_are_printed_with_the_answer(command, tmp_path):
     rows, _, _ = noisy_rows(300)
     rows = [[*row, str(i), "x"] for i, row in enumerate(rows)]
     path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "number", "same"])
@@ -439,7 +437,7 @@ def test_notes_and_warnings_are_said_beside_the_answer(command, tmp_path):
     assert "warning: The probabilities do not tell the labels apart" in err
 
 
-def test_many_notes_are_cut(command, tmp_path):
+def test_long_lists_of_notes_are_truncated(command, tmp_path):
     rows, _, _ = noisy_rows(100)
     rows = [[*row, *["x"] * 30] for row in rows]
     path = write_csv(tmp_path / "t.csv", rows, [*NAMES, *(f"s{i}" for i in range(30))])
@@ -486,13 +484,13 @@ def test_help_loads_nothing_heavy():
 
 
 def overlapping(tmp_path, n=400, noise=0.0):
-    """Write a table of right labels that overlap a little, or of a few wrong ones."""
+    """Write a table of slightly overlapping classes, with correct labels or a few wrong ones."""
     rows, _, _ = noisy_rows(n, noise=(noise, noise))
     return write_csv(tmp_path / "clean.csv", rows)
 
 
 @pytest.mark.parametrize("scorer", ["model", "committee"])
-def test_clean_labels_have_no_suspects_whoever_scored_them(command, tmp_path, scorer):
+def test_clean_labels_have_no_suspects_with_any_scorer(command, tmp_path, scorer):
     path, run = overlapping(tmp_path, noise=0.015), tmp_path / "run"
     options = ("--label", "label", "--scorer", scorer, "-o", run, "--fail-over", "0")
     code, out, err = command("check", path, *options)
@@ -537,7 +535,7 @@ def test_a_label_that_is_called_none_goes_through_to_predictions(command, tmp_pa
     assert command("export", run, "-o", tmp_path / "out.csv", "--flag")[0] == 0
 
 
-def test_embeddings_are_found_from_anywhere_and_known_again(command, people, tmp_path, monkeypatch):
+def test_embeddings_are_found_from_any_folder_and_verified(command, people, tmp_path, monkeypatch):
     vectors = np.random.RandomState(0).normal(size=(300, 2))
     np.save(tmp_path / "v.npy", vectors)
     monkeypatch.chdir(tmp_path)
@@ -553,7 +551,7 @@ def test_embeddings_are_found_from_anywhere_and_known_again(command, people, tmp
     assert not (tmp_path / "n.skops").exists()
 
 
-def test_no_output_takes_the_place_of_what_was_read_or_is_kept(command, people, tmp_path):
+def test_no_output_replaces_an_input_or_a_file_of_a_run(command, people, tmp_path):
     run, model = tmp_path / "run", tmp_path / "m.skops"
     np.save(tmp_path / "v.npy", np.zeros((300, 1)))
     told = ("--label", "label", *QUICK, "--embeddings", tmp_path / "v.npy", "-o", run)
@@ -586,7 +584,7 @@ def test_no_output_takes_the_place_of_what_was_read_or_is_kept(command, people, 
     assert after == before
 
 
-def test_a_folder_with_a_page_of_ones_own_is_left_alone(command, people, tmp_path):
+def test_a_folder_with_an_unrelated_page_is_left_alone(command, people, tmp_path):
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "report.html").write_text("mine")
@@ -595,7 +593,7 @@ def test_a_folder_with_a_page_of_ones_own_is_left_alone(command, people, tmp_pat
     assert (mine / "report.html").read_text() == "mine"
 
 
-def test_a_place_for_a_model_is_looked_at_before_the_fit(command, people, tmp_path, monkeypatch):
+def test_the_path_of_a_model_is_checked_before_the_fit(command, people, tmp_path, monkeypatch):
     assert command("check", people, "--label", "label", *QUICK, "-o", tmp_path / "run")[0] == 0
 
     def never(*args, **kwargs):
@@ -619,7 +617,7 @@ def test_a_table_of_leaks_is_one_warning_and_a_small_report(command, tmp_path):
     assert (tmp_path / "run" / "report.html").stat().st_size < 2_000_000
 
 
-def test_a_comparison_can_be_kept_in_a_file(command, people, tmp_path):
+def test_a_comparison_can_be_saved_to_a_file(command, people, tmp_path):
     words = ("compare", people, "--label", "label", "--method", "elkan-noto")
     code, out, err = command(*words, "-o", tmp_path / "c.csv", "--format", "csv")
     assert (code, out) == (0, f"{tmp_path / 'c.csv'}\n")
@@ -629,7 +627,7 @@ def test_a_comparison_can_be_kept_in_a_file(command, people, tmp_path):
     assert (code, "--force" in err) == (2, True)
 
 
-def test_a_report_says_where_it_is_in_json_too(command, people, tmp_path):
+def test_the_json_output_has_the_path_of_the_report(command, people, tmp_path):
     run = tmp_path / "run"
     assert command("check", people, "--label", "label", *QUICK, "-o", run)[0] == 0
     code, out, err = command("report", run, "--format", "json", "-q", "--no-progress")
@@ -652,7 +650,7 @@ def test_a_table_may_come_from_another_process(people, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of other systems differ")
-def test_an_interrupt_while_it_loads_is_no_traceback(monkeypatch):
+def test_an_interrupt_during_loading_shows_no_traceback(monkeypatch):
     import builtins
 
     import rankprune.__main__ as entry

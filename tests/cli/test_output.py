@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells of other syst
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """A program called rankprune, by whose path this process was started."""
+    """An executable named rankprune, as if this process had been started from it."""
     path = tmp_path / "my env" / "bin" / "rankprune"
     path.parent.mkdir(parents=True)
     path.write_text("#!/bin/sh\n")
@@ -44,7 +44,8 @@ def test_a_program_that_embeds_the_command_line_is_not_named(monkeypatch):
     assert next_command("train") == "rankprune train"
 
 
-def test_a_path_that_begins_with_a_dash_is_not_a_flag():
+def test_a_path_that_begins_with_a_dash_is_not_a_flag(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/pytest"])
     assert next_command("train", Path("-run"), "-o", "m") == "rankprune train ./-run -o m"
 
 

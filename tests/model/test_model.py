@@ -17,7 +17,7 @@ pytest.importorskip("skops")
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
-    """A table with its check, and clean rows to judge by."""
+    """A table with its check, and clean rows for evaluation."""
     folder = tmp_path_factory.mktemp("people")
     path, _, _ = noisy_csv(folder, n=600, noise=(0.4, 0.05))
     rows, _, truth = noisy_rows(400, seed=9)
@@ -26,7 +26,7 @@ def people(tmp_path_factory):
 
 
 class Homemade(GaussianNB):
-    """A classifier that skops cannot know."""
+    """A classifier that skops does not trust."""
 
 
 def test_the_trained_model_is_better_than_the_plain_one(people):
@@ -69,16 +69,16 @@ def test_types_that_are_not_known_are_refused_and_listed(people, tmp_path):
     assert len(predict_table(load_model(place, trusted=[name]), new)) == 400
 
 
-def test_files_that_are_no_models_are_refused(tmp_path):
+def test_files_that_are_not_models_are_refused(tmp_path):
     with pytest.raises(TableError, match=r"path must be a model file"):
         load_model(tmp_path / "nope.skops")
     (tmp_path / "bad.skops").write_bytes(b"no archive")
-    with pytest.raises(TableError, match=r"is not a model of rankprune"):
+    with pytest.raises(TableError, match=r"is not a rankprune model"):
         load_model(tmp_path / "bad.skops")
     import skops.io
 
     skops.io.dump({"schema": 99}, tmp_path / "other.skops")
-    with pytest.raises(TableError, match=r"is not a model that this version reads"):
+    with pytest.raises(TableError, match=r"is not a model that this version can read"):
         load_model(tmp_path / "other.skops")
 
 
@@ -118,12 +118,12 @@ def test_a_changed_frame_is_refused(tmp_path):
         export_table(check, tmp_path / "other.csv", frame.iloc[::-1])
 
 
-def test_a_model_of_ones_own_is_not_called_because_a_file_says_so(people):
+def test_a_custom_model_is_never_imported_because_a_file_names_it(people):
     from dataclasses import replace
 
     _, check, _, _ = people
     named = replace(check, settings=replace(check.settings, estimator="os:getcwd"))
-    with pytest.raises(TableError, match=r"your own estimator, 'os:getcwd'.*as estimator"):
+    with pytest.raises(TableError, match=r"your own model, 'os:getcwd'.*as estimator"):
         train_model(named)
 
 
@@ -143,7 +143,7 @@ def test_a_table_that_was_moved_can_be_named(tmp_path):
     assert export_table(check, tmp_path / "out.csv", moved) == (200, 0)
 
 
-def test_what_was_read_from_a_pipe_cannot_be_trained_from(people, tmp_path):
+def test_a_table_read_from_a_pipe_cannot_be_used_for_training(people, tmp_path):
     from dataclasses import replace
 
     _, check, _, _ = people
@@ -154,7 +154,7 @@ def test_what_was_read_from_a_pipe_cannot_be_trained_from(people, tmp_path):
         export_table(piped, tmp_path / "out.csv")
 
 
-def test_embeddings_are_asked_for_again(tmp_path):
+def test_predictions_need_the_embeddings_of_the_model(tmp_path):
     rows, _, _ = noisy_rows(200)
     path = write_csv(tmp_path / "t.csv", [[row[3], row[4]] for row in rows], ["color", "label"])
     vectors = np.asarray([[float(row[1]), float(row[2])] for row in rows])

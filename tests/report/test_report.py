@@ -33,7 +33,7 @@ def text_of(page):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
-def test_every_section_is_there_and_the_verdict_comes_first(page, check):
+def test_every_section_is_shown_and_the_verdict_comes_first(page, check):
     numbers = re.findall(r"<h2 id=\"s\d+\">(\d+)\.", page)
     assert numbers == [str(i) for i in range(1, 12)]
     text = text_of(page)
@@ -51,7 +51,7 @@ def test_it_is_one_file_that_loads_nothing_and_runs_nothing(page):
     assert not re.search(r"@import|javascript:| on\w+=", page)
 
 
-def test_plots_have_a_title_and_a_table_and_identifiers_of_their_own(page):
+def test_plots_have_a_title_a_table_and_unique_identifiers(page):
     assert page.count("<svg ") == 4
     assert page.count('role="img"') == 4
     identifiers = re.findall(r'\bid="([^"]+)"', page)
@@ -106,7 +106,7 @@ def test_hostile_names_and_cells_are_shown_and_do_nothing(tmp_path):
     assert "&lt;script&gt;" in page
 
 
-def test_hidden_signs_are_shown_and_long_texts_cut():
+def test_invisible_characters_are_shown_and_long_texts_truncated():
     assert visible("a\x00b\u200bc\ue000") == "a⟨U+0000⟩b⟨U+200B⟩c⟨U+E000⟩"
     assert visible("line\nnext\tä") == "line\nnext\tä"
     assert visible("x" * 600) == "x" * 500 + "…"
@@ -127,7 +127,7 @@ def test_the_page_stays_below_two_megabytes_whatever_the_cells(tmp_path):
     assert "more notes are in" in text_of(page)
 
 
-def test_signs_that_are_shown_by_name_count_for_the_size(tmp_path):
+def test_characters_shown_by_code_count_towards_the_page_size(tmp_path):
     rows, _, _ = noisy_rows(1200, noise=(0.4, 0.3))
     rows = [[*row, "\x01" * 500] for row in rows]
     path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "signs"])
@@ -135,10 +135,10 @@ def test_signs_that_are_shown_by_name_count_for_the_size(tmp_path):
     assert len(page.encode()) < 2_000_000
 
 
-def test_no_suspect_is_shown_where_none_is_wanted(check):
+def test_no_suspects_are_shown_with_top_zero(check):
     text = text_of(render_report(check, top=0))
     assert f"{check.n_suspects} suspects are in scores.parquet" in text
-    assert "There are none." not in text
+    assert "There are no suspects." not in text
 
 
 def test_given_probabilities_are_not_called_checked(check, tmp_path):
@@ -161,7 +161,7 @@ def test_a_clean_table_is_called_clean(tmp_path):
     assert check.verdict.level == "clean"
     text = text_of(render_report(check))
     assert "Your labels look clean" in text
-    assert "There are none." in text
+    assert "There are no suspects." in text
     assert "none wrong labels detected" in text
     assert "cannot be told from overlapping classes" in text
 
@@ -181,7 +181,7 @@ def levels(check):
     return [point.level for point in trust_points(check)]
 
 
-def test_what_speaks_against_trust_is_said(check):
+def test_reasons_against_trust_are_shown(check):
     assert levels(check)[0] == "good"
     weak = replace(check, out_of_fold=False, duplicates=None)
     assert levels(weak)[0] == "open"
@@ -255,7 +255,7 @@ def test_the_share_of_wrong_labels_is_one_number_wherever_it_is_shown(check, lev
         assert f"{shown.to_dict()[name]:.1%}" in terminal
 
 
-def test_the_report_says_what_row_numbers_and_names_are(check, page):
+def test_the_report_explains_row_numbers_and_names(check, page):
     assert "rows of the table, counted from 1; names are from the column “row id”." in text_of(page)
     first = check.suspects[0]
     assert f"row {first.row + 1} <span" in page.replace(",", "")

@@ -1,4 +1,4 @@
-"""The report in a real browser: nothing overflows, nothing is loaded, everybody can read it."""
+"""The report in a real browser: nothing overflows, nothing is loaded, and it is accessible."""
 
 import pytest
 
@@ -46,24 +46,24 @@ def open_everything(page):
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
 
 
-def test_nothing_overflows_also_when_everything_is_open(page):
+def test_nothing_overflows_even_with_everything_open(page):
     assert overflow(page) <= 0
     open_everything(page)
     assert overflow(page) <= 0
 
 
-def test_nothing_is_said_to_the_console_and_nothing_is_loaded(page, report):
+def test_nothing_is_logged_to_the_console_and_nothing_is_loaded(page, report):
     open_everything(page)
     assert page.said == []
     assert page.asked == [report.as_uri()]
 
 
-def test_there_are_no_violations_of_accessibility(page):
+def test_there_are_no_accessibility_violations(page):
     open_everything(page)
     assert_accessible(page)
 
 
-def test_plots_are_as_wide_as_their_place_and_in_the_colour_of_the_page(page):
+def test_plots_fill_their_container_and_have_the_colour_of_the_page(page):
     widths = page.evaluate(
         "[...document.querySelectorAll('figure svg')].map(s => s.getBoundingClientRect().width)"
     )

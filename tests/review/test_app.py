@@ -15,7 +15,7 @@ from rankprune.storage._hashes import file_sha256
 from reviewed_run import uid
 
 
-def test_a_link_lets_in_once_and_the_cookie_stays(people):
+def test_a_link_gives_access_once_and_the_cookie_remains_valid(people):
     (ann,) = people("ann")
     again = call(ann.app, "GET", "/?token=token-of-ann", [("host", HOST)])
     assert again.status == 403
@@ -36,7 +36,7 @@ def test_the_cookie_cannot_be_read_or_sent_from_elsewhere(open_queue):
     assert 'http-equiv="refresh"' in answer.text
 
 
-def test_nobody_gets_in_without_a_link(people):
+def test_nobody_gets_access_without_a_link(people):
     (ann,) = people("ann")
     answer = call(ann.app, "GET", "/", [("host", HOST)])
     assert answer.status == 401
@@ -56,7 +56,7 @@ def test_every_answer_has_the_headers_that_keep_others_out(people):
         assert answer.header("cache-control") == "no-store"
 
 
-def test_the_page_has_no_inline_program_and_shows_the_guideline(people):
+def test_the_page_has_no_inline_script_and_shows_the_guideline(people):
     (ann,) = people("ann", guideline="Ask <b>twice</b>.\nThen decide.")
     page = ann.get("/").text
     assert page.count("<script") == 1
@@ -67,7 +67,7 @@ def test_the_page_has_no_inline_program_and_shows_the_guideline(people):
     assert "by ann" in page
 
 
-def test_static_files_are_two(people):
+def test_there_are_two_static_files(people):
     (ann,) = people("ann")
     assert ann.get("/static/review.js").header("content-type").startswith("text/javascript")
     assert ann.get("/static/review.css").header("content-type").startswith("text/css")
@@ -122,7 +122,7 @@ def test_a_locked_log_is_503_and_the_same_message_goes_through_later(people, ope
     assert ann.decide(card["row"], "flip", name).status == 200
 
 
-def test_the_name_of_one_answer_cannot_be_that_of_another(people):
+def test_the_uid_of_an_answer_cannot_be_reused(people):
     (ann,) = people("ann")
     first, second = ann.next(count=2).json["cards"]
     name = uid()
@@ -141,7 +141,7 @@ def test_undo_gives_the_card_back(people):
     assert answer.json["progress"]["done"] == 0
 
 
-def test_ones_own_earlier_answer_is_shown(people):
+def test_reviewers_see_their_own_earlier_answer(people):
     (ann,) = people("ann")
     (card,) = ann.next(count=1).json["cards"]
     ann.decide(card["row"], "flip", note="hm")
@@ -156,7 +156,7 @@ def test_rows_are_found_by_name(people):
     assert ann.get("/api/find").status == 404
 
 
-def test_progress_can_be_asked_for(people):
+def test_progress_can_be_requested(people):
     (ann,) = people("ann")
     assert ann.get("/api/progress").json["done"] == 0
 
@@ -196,7 +196,7 @@ class TestAudit:
         assert "data-column" not in page
 
     def transcript(self, ann):
-        """Return every response on the way through an audit, without the secret of the page."""
+        """Return every response of an audit, without the secret of the page."""
         said = [ann.get("/").text.replace(ann.csrf, "")]
         while cards := (answer := ann.next(count=20)).json["cards"]:
             said.append(answer.text)
@@ -205,11 +205,11 @@ class TestAudit:
                 said.append(ann.decide(card["row"], "positive", f"{card['row']:08x}").text)
         said.append(ann.post("/api/undo", {"uid": "f" * 8}).text)
         said.append(ann.get("/api/progress").text)
-        # How long it took is the one thing that differs between two times.
+        # Only the durations differ between two transcripts.
         return [re.sub(r'"minutes_left":[^,]*,', "", text) for text in said]
 
     def test_no_response_carries_label_or_score(self, people, drawn, check, folder, tmp_path):
-        """With all labels turned round, every response is the same, byte for byte."""
+        """With all labels inverted, every response is the same, byte for byte."""
         turned = {"yes": "no", "no": "yes"}
         lines = (folder / "people.csv").read_text().splitlines()
         lines[1:] = [
@@ -237,7 +237,7 @@ class TestAudit:
         assert len(as_it_is) > 120
         assert as_it_is == turned_round
 
-    def test_rows_outside_the_sample_are_not_there(self, people, drawn):
+    def test_rows_outside_the_sample_do_not_exist(self, people, drawn):
         (ann,) = people("ann", mode="audit")
         inside = {row for row, _, _ in drawn.rows}
         outside = next(row for row in range(300) if row not in inside)
@@ -255,7 +255,7 @@ class TestAudit:
             {"column": 3, "value": "red"},
         ],
     )
-    def test_filters_that_would_tell_are_refused(self, people, drawn, wanted):
+    def test_filters_that_would_reveal_labels_are_refused(self, people, drawn, wanted):
         (ann,) = people("ann", mode="audit")
         assert ann.next(**wanted).status == 422
 
@@ -266,7 +266,7 @@ class TestAudit:
         assert ann.decide(row, "negative", uid()).status == 200
 
 
-def test_a_client_needs_no_more_than_the_link(people):
+def test_a_client_needs_only_the_link(people):
     ann, ben = people("ann", "ben")
     assert isinstance(ann, Client)
     assert ann.cookie != ben.cookie

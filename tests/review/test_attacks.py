@@ -1,4 +1,4 @@
-"""What others may try: none of it gets in, gets out, or breaks anything."""
+"""Attacks: none gains access, leaks data, or breaks anything."""
 
 import json
 
@@ -28,7 +28,7 @@ BAD_HOSTS = [
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, checked):
-    """A queue that all attacks go to; nothing may ever be written."""
+    """A queue that all attacks are sent to; nothing may ever be written."""
     import shutil
 
     from asgi import Client
@@ -73,7 +73,7 @@ def test_other_hosts_are_not_served(world, host):
     assert unchanged(world)
 
 
-def test_no_host_or_two_hosts_are_not_served(world):
+def test_requests_with_no_host_or_two_hosts_are_not_served(world):
     assert call(world.app, "GET", "/", [("cookie", world.cookie)]).status == 421
     two = [("host", HOST), ("host", "evil.example"), ("cookie", world.cookie)]
     assert call(world.app, "GET", "/", two).status == 421
@@ -143,7 +143,7 @@ def test_nothing_but_post_writes(world, method, target):
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 @pytest.mark.parametrize("target", ["/", "/api/progress", "/api/card/1", "/static/review.js"])
-def test_what_is_read_takes_no_other_method(world, method, target):
+def test_read_routes_accept_no_other_method(world, method, target):
     assert world.post(target, {}, method=method).status == 405
 
 
@@ -248,7 +248,7 @@ def test_no_cell_leads_to_an_image_outside_the_root(world, cell):
         "//evil.example/",
     ],
 )
-def test_rows_and_files_that_are_not_there_are_404(world, target):
+def test_missing_rows_and_files_are_404(world, target):
     assert world.get(target).status == 404
 
 
@@ -286,7 +286,7 @@ def test_rows_and_files_that_are_not_there_are_404(world, target):
     ],
     ids=str,
 )
-def test_answers_that_cannot_be_are_422(world, change):
+def test_invalid_answers_are_422(world, change):
     answer = world.post("/api/decide", {**good(world), **change})
     assert answer.status == 422
     assert set(answer.json) == {"error"}
@@ -294,7 +294,7 @@ def test_answers_that_cannot_be_are_422(world, change):
 
 
 @pytest.mark.parametrize("row", [0, -1, 301, 10**30])
-def test_answers_about_rows_that_are_not_there_are_404(world, row):
+def test_answers_about_missing_rows_are_404(world, row):
     assert world.post("/api/decide", {**good(world), "row": row}).status == 404
     assert unchanged(world)
 
@@ -319,7 +319,7 @@ def test_answers_about_rows_that_are_not_there_are_404(world, row):
     ],
     ids=lambda body: repr(body[:20]),
 )
-def test_bodies_that_are_no_object_are_422(world, body):
+def test_bodies_that_are_not_objects_are_422(world, body):
     assert world.post("/api/decide", body).status == 422
     assert unchanged(world)
 
@@ -355,7 +355,7 @@ def test_large_bodies_are_not_read(world, chunks):
     ],
     ids=lambda wanted: str(wanted)[:40],
 )
-def test_filters_that_cannot_be_are_422(world, wanted):
+def test_invalid_filters_are_422(world, wanted):
     assert world.next(**wanted).status == 422
 
 
@@ -374,8 +374,8 @@ EVIL = [
 
 
 @pytest.mark.parametrize("evil", EVIL)
-def test_texts_of_others_are_no_markup(tmp_path, evil):
-    """In cells, names of columns, of files, of labels and of people, in guidelines and in notes."""
+def test_foreign_text_is_never_markup(tmp_path, evil):
+    """Text in cells, names of columns, files, labels and people, guidelines and notes."""
     from asgi import Client
     from noisy_table import NAMES, noisy_rows, write_csv
     from rankprune import check_table

@@ -1,4 +1,4 @@
-"""The audit of a run: its sample, its result, and what the report makes of it."""
+"""The audit of a run: its sample, its result, and its part of the report."""
 
 import json
 from dataclasses import replace
@@ -20,7 +20,7 @@ SIZE = 80
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
-    """A run that was audited to the end by somebody who knows the truth."""
+    """A run with a finished audit by a reviewer who knows the truth."""
     folder = tmp_path_factory.mktemp("audited")
     path, labels, truth = noisy_csv(folder, n=400)
     check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
@@ -40,7 +40,7 @@ def judge(run, truth, n=SIZE, reviewer="ann", **options):
 
 @pytest.fixture
 def begun(tmp_path):
-    """A run of which a sample was drawn."""
+    """A run with a sample drawn for an audit."""
     path, _, truth = noisy_csv(tmp_path, n=200)
     check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
     run = check.save(tmp_path / "run")
@@ -73,8 +73,8 @@ class TestDraw:
         assert sum(draw.sizes) == 200
 
     @pytest.mark.parametrize("change", [{"pos_label": "no"}, {"noise_estimator": "tight"}])
-    def test_a_sample_of_another_check_says_nothing_about_this_one(self, begun, change):
-        """With labels the other way round, or other suspects, answers would mean something else."""
+    def test_a_sample_of_another_check_is_not_used(self, begun, change):
+        """With inverted labels or other suspects, the answers would have another meaning."""
         run, truth = begun
         judge(run, truth, 40)
         settings = {"noise_estimator": "confident-counts", **change}
@@ -92,7 +92,7 @@ class TestDraw:
                 draw_sample(run, log, 40, seed=0)
             assert draw_sample(run, log, 40, seed=0, force=True).id == 2
 
-    def test_the_same_check_made_again_keeps_its_audit(self, begun):
+    def test_repeating_the_same_check_keeps_its_audit(self, begun):
         run, truth = begun
         judge(run, truth, 40)
         before = audit_record(run)
@@ -196,7 +196,7 @@ class TestRecord:
         )
         assert audit_lines(check, record) == [audit_headline(check, record)]
 
-    def test_where_nobody_is_sure_of_anything_the_bounds_are_told(self, begun):
+    def test_bounds_are_reported_if_all_answers_are_unsure(self, begun):
         run, _ = begun
         with open_queue(run, "audit") as queue:
             for row in queue.order:
@@ -215,7 +215,7 @@ class TestRecord:
         with pytest.raises(TableError, match="No sample has been drawn"):
             audit_record(run)
 
-    def test_where_before_and_after_cannot_be_judged_it_is_said(self, begun):
+    def test_it_is_reported_if_before_and_after_cannot_be_compared(self, begun):
         run, truth = begun
         judge(run, truth, 40)
         path = LabelCheck.load(run).source.path
@@ -237,7 +237,7 @@ class TestRecord:
         judge(run, truth, 20)
         assert "the probabilities were given" in audit_record(run).notes[0]
 
-    def test_a_model_of_ones_own_is_named_again(self, audited):
+    def test_a_custom_model_must_be_passed_again(self, audited):
         run, _, _ = audited
         result = run / "result.json"
         before = result.read_text()
@@ -264,7 +264,7 @@ class TestReport:
         (run / "audit.json").unlink()
         assert "blind audit" not in write_report(run).read_text().partition("<main>")[2].lower()
 
-    def test_an_unfinished_audit_does_not_go_before_the_model(self, begun):
+    def test_an_unfinished_audit_does_not_take_precedence_over_the_model(self, begun):
         run, truth = begun
         judge(run, truth, 30)
         audit_record(run).save(run)
@@ -274,7 +274,7 @@ class TestReport:
         assert '<p class="verdict">About' in page
         assert "suspects that are wrong" not in page
 
-    def test_an_unfinished_audit_does_not_hide_what_trusted_rows_tell(self, tmp_path):
+    def test_an_unfinished_audit_does_not_hide_the_comparison_on_trusted_rows(self, tmp_path):
         path, _, truth = noisy_csv(tmp_path, n=200)
         lines = path.read_text().splitlines()
         lines = [f"{line},{int(i % 3 == 0)}" for i, line in enumerate(lines)]
@@ -290,7 +290,7 @@ class TestReport:
         audit_record(run).save(run)
         assert "rows with a trusted label, the plain model" in write_report(run).read_text()
 
-    def test_hostile_labels_are_no_markup(self, tmp_path):
+    def test_hostile_labels_are_never_markup(self, tmp_path):
         evil = "<img src=x onerror=alert(1)>"
         path, _, truth = noisy_csv(tmp_path, n=200)
         path.write_text(path.read_text().replace(",yes\n", f",{evil}\n"))

@@ -1,4 +1,4 @@
-"""Rows as they are shown: hidden columns, images below a root, signs that hide."""
+"""Cards of rows: hidden columns, images below a root, invisible characters."""
 
 import os
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ PIXEL = bytes.fromhex(
 
 @pytest.fixture
 def rows_of(tmp_path):
-    """Check a table with more columns, and read its rows; one table a test."""
+    """Check a table with extra columns and read its rows; one table per test."""
     with ExitStack() as stack:
 
         def read(extra, names, *, blind=False, image_root=None, hide=(), **options):
@@ -43,7 +43,7 @@ def names(rows, row=0):
     return [field.name for field in rows.fields(row)]
 
 
-def test_an_audit_hides_whatever_tells_the_label(rows_of):
+def test_an_audit_hides_columns_that_determine_the_label(rows_of):
     def extra(rows):
         rng = np.random.default_rng(0)
         return [
@@ -56,7 +56,7 @@ def test_an_audit_hides_whatever_tells_the_label(rows_of):
     assert rows.hidden == ["label", "copy", "settled"]
 
 
-def test_an_audit_hides_what_almost_tells_the_label(rows_of):
+def test_an_audit_hides_columns_that_almost_determine_the_label(rows_of):
     def extra(rows):
         rng = np.random.default_rng(0)
         found = []
@@ -117,7 +117,7 @@ def test_rows_are_found_by_name(rows_of):
         assert rows.find(text) is None
 
 
-def test_hidden_signs_are_shown_and_long_cells_cut(rows_of):
+def test_invisible_characters_are_shown_and_long_cells_truncated(rows_of):
     rows = rows_of(lambda rows: [["a\u202eb\x07" + "x" * 30_000]] * len(rows), ["evil\u202ename"])
     field = rows.fields(0)[-1]
     assert field.name == "evil⟨U+202E⟩name"
@@ -126,7 +126,7 @@ def test_hidden_signs_are_shown_and_long_cells_cut(rows_of):
     assert len(field.text) < 20_100
 
 
-def test_of_very_many_columns_the_first_are_shown(rows_of):
+def test_only_the_first_of_very_many_columns_are_shown(rows_of):
     many = [f"c{i}" for i in range(300)]
     rows = rows_of(lambda rows: [["1"] * 300] * len(rows), many)
     assert len(rows.fields(0)) == 200
@@ -197,7 +197,7 @@ class TestImages:
         field = rows.fields(0)[-1]
         assert (field.is_image, field.text) == (True, "(path hidden)")
 
-    def test_a_root_that_is_no_folder_is_refused(self, open_queue, tmp_path):
+    def test_a_root_that_is_not_a_folder_is_refused(self, open_queue, tmp_path):
         with pytest.raises(TableError, match="image_root must be a folder"):
             open_queue(image_root=tmp_path / "none")
 

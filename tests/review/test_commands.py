@@ -1,4 +1,4 @@
-"""The commands: review and audit, and what export, train and report make of them."""
+"""The commands review and audit, and export, train and report with their results."""
 
 import json
 
@@ -25,7 +25,7 @@ def command(capsys):
 
 @pytest.fixture
 def served(monkeypatch):
-    """Let the server end at once; return what was to be served."""
+    """Stop the server at once; return what it would have served."""
     seen = []
     monkeypatch.setattr(_serve.Server, "run", lambda self: (seen.append(self), self.close()))
     return seen
@@ -64,7 +64,7 @@ def test_review_takes_a_guideline_an_overlap_and_images(command, served, run, ta
     assert sum(site.queue._needed(row) == 2 for row in site.queue.order) == 2
 
 
-def test_the_browser_is_opened_when_asked_to(command, served, run, table, monkeypatch):
+def test_the_browser_is_opened_on_request(command, served, run, table, monkeypatch):
     import click
 
     opened = []
@@ -73,7 +73,7 @@ def test_the_browser_is_opened_when_asked_to(command, served, run, table, monkey
     assert opened == [out.strip()]
 
 
-def test_a_table_without_suspects_can_be_reviewed_all_the_same(command, served, tmp_path):
+def test_a_table_without_suspects_can_still_be_reviewed(command, served, tmp_path):
     from rankprune import check_table
 
     lines = ["size,kind", *(f"{i % 10},{'big' if i % 10 > 4 else 'small'}" for i in range(200))]
@@ -113,7 +113,7 @@ def test_a_guideline_in_another_encoding_is_named(command, served, run, table, t
     assert f"--guideline must be UTF-8 text; byte 10 of {guideline} is not valid UTF-8" in err
 
 
-def test_a_table_that_is_touched_meanwhile_ends_no_review(command, run, table, monkeypatch):
+def test_touching_the_table_does_not_end_a_review(command, run, table, monkeypatch):
     def touch(self):
         table.write_text(table.read_text() + "\n")
         self.close()
@@ -131,7 +131,7 @@ def test_a_changed_table_is_not_reviewed(command, served, run, table):
     assert "not the table that was checked" in err
 
 
-def test_a_folder_that_is_no_run_is_not_reviewed(command, served, tmp_path):
+def test_a_folder_that_is_not_a_run_is_not_reviewed(command, served, tmp_path):
     code, _, err = command("review", tmp_path)
     assert code == 2
     assert "RUN must be a run directory" in err
@@ -156,7 +156,7 @@ def test_export_reviewed_writes_labels_and_the_trail(command, run, table, tmp_pa
     assert code == 0
 
 
-def test_export_refuses_what_excludes_itself_and_what_is_not_there(command, run, table, tmp_path):
+def test_export_refuses_conflicting_options_and_missing_reviews(command, run, table, tmp_path):
     words = ("export", run, "--table", table, "-o", tmp_path / "out.csv")
     code, _, err = command(*words, "--reviewed")
     assert code == 2
@@ -249,7 +249,7 @@ class TestAudit:
         assert found["estimate"]["wrong_share"]["estimate"] == 0
         assert found["estimate"]["n_drawn"] == 40
         assert found["before_after"]["n_rows"] == 40
-        # The report keeps it when it is drawn again.
+        # The report keeps the audit when it is rendered again.
         assert command("report", run)[0] == 0
         assert "A blind audit of 40 rows" in (run / "report.html").read_text()
 
@@ -264,14 +264,14 @@ class TestAudit:
         assert "30 rows were drawn" in err
         assert command(*words, "--n", "50", "--force")[0] == 0
 
-    def test_a_folder_that_is_no_run_is_left_alone(self, command, served, tmp_path):
+    def test_a_folder_that_is_not_a_run_is_left_alone(self, command, served, tmp_path):
         for folder in (tmp_path, tmp_path / "none"):
             code, _, err = command("audit", folder)
             assert code == 2
             assert "RUN must be a run directory" in err
         assert list(tmp_path.iterdir()) == []
 
-    def test_nothing_is_drawn_where_nothing_can_be_judged(self, command, served, run, table):
+    def test_nothing_is_drawn_if_nothing_can_be_judged(self, command, served, run, table):
         table.unlink()
         code, _, err = command("audit", run, "--table", table, "--n", "30")
         assert code == 2
@@ -283,7 +283,7 @@ class TestAudit:
         assert code == 2
         assert "n must be at most the number of rows, 300, got 301" in err
 
-    def test_the_plan_says_what_each_size_would_tell(self, command, run):
+    def test_the_plan_shows_the_precision_of_each_size(self, command, run):
         code, out, _ = command("audit", run, "--plan")
         assert code == 0
         assert "rows judged                         50       100       200" in out
@@ -301,7 +301,7 @@ class TestAudit:
         few = check_table(path, "kind", pos_label="big", scorer=None).save(tmp_path / "run")
         assert list(json.loads(command("audit", few, "--plan", "--format", "json")[1])) == ["30"]
 
-    def test_larger_samples_tell_more(self, command, run):
+    def test_larger_samples_are_more_precise(self, command, run):
         widths = json.loads(command("audit", run, "--plan", "--format", "json")[1])
         assert widths["50"]["wrong_share"] > widths["200"]["wrong_share"] > 0
 
@@ -316,7 +316,7 @@ class TestAudit:
         assert "No sample has been drawn for this run" in err
 
 
-def test_a_check_made_again_keeps_what_people_said(command, run, table):
+def test_repeating_a_check_keeps_the_decisions(command, run, table):
     judge(run, table, {0: "flip"})
     words = ("check", table, "--label", "label", "--id", "row id", "-o", run, "--scorer", "model")
     assert command(*words)[0] == 2

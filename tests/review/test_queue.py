@@ -1,4 +1,4 @@
-"""Who judges which row next: order, filters, leases, overlap, and how far the work is."""
+"""The review queue: order, filters, leases, overlap and progress."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_two_people_get_different_rows_until_a_lease_ends(open_queue, monkeypatc
     assert shown(queue, "ben") == first
 
 
-def test_a_row_that_two_judge_is_not_kept_for_one(open_queue):
+def test_a_row_that_needs_two_answers_is_not_reserved_for_one_reviewer(open_queue):
     queue = open_queue(overlap=1.0)
     first = shown(queue, "ann")
     assert shown(queue, "ben") == first
@@ -74,7 +74,7 @@ def test_a_row_that_two_judge_is_not_kept_for_one(open_queue):
     assert first[0] not in shown(queue, "cec", count=5)
 
 
-def test_the_second_on_a_row_is_told_who_was_first(open_queue):
+def test_the_second_reviewer_of_a_row_sees_who_was_first(open_queue):
     queue = open_queue()
     row = shown(queue)[0]
     decide(queue, row, "flip")
@@ -82,7 +82,7 @@ def test_the_second_on_a_row_is_told_who_was_first(open_queue):
         decide(queue, row, "keep", "ben")
 
 
-def test_part_of_the_rows_is_judged_by_two_who_do_not_see_each_other(open_queue):
+def test_some_rows_are_judged_independently_by_two_reviewers(open_queue):
     queue = open_queue(overlap=0.5)
     twice = [row + 1 for row in queue.order if queue._needed(row) == 2]
     assert len(twice) == round(0.5 * len(queue.order))
@@ -101,7 +101,7 @@ def test_part_of_the_rows_is_judged_by_two_who_do_not_see_each_other(open_queue)
     assert found["disagreements"] == 1
 
 
-def test_a_disagreement_has_a_queue_and_is_settled(open_queue):
+def test_disagreements_have_a_queue_and_are_settled(open_queue):
     queue = open_queue(overlap=1.0)
     row = shown(queue)[0]
     decide(queue, row, "flip", "ann", note="surely")
@@ -116,13 +116,13 @@ def test_a_disagreement_has_a_queue_and_is_settled(open_queue):
     decide(queue, row, "flip", "cec")
     assert shown(queue, "cec", wanted) == []
     assert queue._outcomes[row - 1].status == "flip"
-    # Who settled it may think again.
+    # The reviewer who settled it may change the answer.
     decide(queue, row, "keep", "cec")
     assert queue._outcomes[row - 1].status == "keep"
     assert queue.summary()["keep"] == 1
 
 
-def test_the_two_who_disagree_settle_nothing_but_may_change_their_minds(open_queue):
+def test_reviewers_who_disagree_cannot_settle_but_may_change_their_answers(open_queue):
     queue = open_queue(overlap=1.0)
     row = shown(queue)[0]
     decide(queue, row, "flip", "ann")
@@ -134,7 +134,7 @@ def test_the_two_who_disagree_settle_nothing_but_may_change_their_minds(open_que
     assert queue.progress("ann")["agreement"][0]["share"] == 0.0
 
 
-def test_who_is_to_judge_does_not_see_that_another_was_unsure(open_queue):
+def test_a_reviewer_does_not_see_that_another_was_unsure(open_queue):
     queue = open_queue(overlap=1.0)
     row = shown(queue)[0]
     decide(queue, row, "unsure", "ann", note="looks like flip to me")
@@ -151,7 +151,7 @@ def test_rows_found_by_name_are_in_the_queues_too(open_queue, check):
     assert row + 1 not in shown(queue, "ben", count=500)
 
 
-def test_rows_that_changed_since_are_judged_anew(open_queue, folder, run, check):
+def test_rows_that_have_changed_are_judged_again(open_queue, folder, run, check):
     from rankprune import check_table
 
     first, second = (int(row) for row in check.suspect_rows()[:2])
@@ -180,7 +180,7 @@ def test_a_group_without_a_value_can_be_chosen(open_queue):
     assert shown(queue, wanted=Filter(column=3, value="")) == [row + 1]
 
 
-def test_rows_that_somebody_is_unsure_of_have_a_queue(open_queue):
+def test_rows_with_an_unsure_answer_have_a_queue(open_queue):
     queue = open_queue()
     first, second, _ = shown(queue)
     decide(queue, first, "unsure", note="blurred")
@@ -210,7 +210,7 @@ def test_filters_choose_label_doubt_and_group(open_queue, check):
     assert shown(queue, wanted=Filter(column=3, value="no such color")) == []
 
 
-def test_undo_takes_back_ones_own_last_answer_alone(open_queue):
+def test_undo_removes_only_the_reviewers_own_last_answer(open_queue):
     queue = open_queue()
     first, second, third = shown(queue)
     decide(queue, first, "keep")
@@ -218,7 +218,7 @@ def test_undo_takes_back_ones_own_last_answer_alone(open_queue):
     decide(queue, third, "flip", "ben")
     name = uid()
     assert queue.undo(name, "ann") == second - 1
-    # Sent again, because the answer got lost.
+    # Sent again, because the response got lost.
     assert queue.undo(name, "ann") == second - 1
     assert queue.undo(uid(), "ann") == first - 1
     assert queue.undo(uid(), "ann") is None
@@ -226,7 +226,7 @@ def test_undo_takes_back_ones_own_last_answer_alone(open_queue):
     assert shown(queue, count=2) == [first, second]
 
 
-def test_progress_tells_pace_and_recent_flips(open_queue):
+def test_progress_shows_pace_and_recent_flips(open_queue):
     queue = open_queue()
     total = len(queue.order)
     assert queue.progress("ann")["minutes_left"] is None
@@ -238,7 +238,7 @@ def test_progress_tells_pace_and_recent_flips(open_queue):
     assert found["recent"] == {"n": 5, "flips": 5, "running_out": False}
 
 
-def test_it_is_said_when_suspects_run_out(open_queue):
+def test_it_is_reported_when_suspects_run_out(open_queue):
     queue = open_queue()
     assert len(queue.order) >= 26
     decide(queue, queue.order[0] + 1, "flip")
@@ -247,7 +247,7 @@ def test_it_is_said_when_suspects_run_out(open_queue):
     assert queue.progress("ann")["recent"] == {"n": 25, "flips": 0, "running_out": True}
 
 
-def test_writes_of_another_process_are_seen(open_queue, run):
+def test_writes_by_another_process_are_seen(open_queue, run):
     queue, other = open_queue(), open_queue()
     row = shown(queue)[0]
     decide(other, row, "flip", "ben")
@@ -255,7 +255,7 @@ def test_writes_of_another_process_are_seen(open_queue, run):
     assert queue.progress("ann")["done"] == 1
 
 
-def test_what_is_decided_says_what_was_shown(open_queue, run, check):
+def test_a_decision_records_what_was_shown(open_queue, run, check):
     queue = open_queue()
     row = shown(queue)[0]
     decide(queue, row, "flip", note="why")
@@ -299,7 +299,7 @@ class TestAudit:
         assert set(card) == {"row", "name", "fields", "more", "mine", "disagreement", "said"}
         assert "label" not in [field["name"] for field in card["fields"]]
 
-    def test_progress_does_not_tell_how_many_are_wrong(self, open_queue, drawn):
+    def test_progress_does_not_reveal_how_many_labels_are_wrong(self, open_queue, drawn):
         queue = open_queue("audit")
         for row in queue.order[:6]:
             queue.decide(uid(), "ann", row, "positive", seconds=2.0, note="")

@@ -1,4 +1,4 @@
-"""The server as a process: killed in the middle, used by many at once, ended as it should be."""
+"""The server as a process: killed, used by many people at once, and stopped normally."""
 
 import importlib.util
 import os
@@ -29,7 +29,7 @@ def test_no_acknowledged_decision_is_lost_when_the_server_is_killed(bench):
     assert bench.kills(10) > 10
 
 
-def test_many_at_once_lose_nothing_and_double_nothing(bench):
+def test_simultaneous_reviewers_lose_and_duplicate_nothing(bench):
     assert len(bench.crowd(200)) == 200
 
 
@@ -45,7 +45,7 @@ def start(folder, *words, **options):
     )
 
 
-def test_an_interrupt_is_the_usual_end(folder, run, bench):
+def test_an_interrupt_is_the_normal_way_to_stop(folder, run, bench):
     table = folder / "people.csv"
     process = start(folder, "review", run, "--table", table, "--reviewer", "ann")
     link = process.stdout.readline().strip()
@@ -66,12 +66,12 @@ def test_an_interrupt_is_the_usual_end(folder, run, bench):
         assert len(log.decisions("review")) == 3
 
 
-def test_each_person_has_a_link_and_other_hosts_are_warned_of(folder, run, bench):
+def test_each_person_has_a_link_and_other_hosts_cause_a_warning(folder, run, bench):
     table = folder / "people.csv"
     words = ("--table", table, "--reviewer", "ann", "--reviewer", "ben b", "--host", "0.0.0.0")
     process = start(folder, "review", run, *words)
     lines = [process.stdout.readline() for _ in range(2)]
-    # By a name that others can use, and that is served.
+    # The link has a name that others can use, and that the server accepts.
     assert lines[0].startswith(f"ann: http://{socket.gethostname()}:")
     assert lines[1].startswith(f"ben b: http://{socket.gethostname()}:")
     bench.Client(lines[0].split()[1]).close()
@@ -80,7 +80,7 @@ def test_each_person_has_a_link_and_other_hosts_are_warned_of(folder, run, bench
     assert "warning: anyone who can reach 0.0.0.0 can try to connect" in said
 
 
-def test_a_port_that_is_taken_is_said(open_queue):
+def test_a_port_in_use_is_reported(open_queue):
     first = Server(open_queue(), ["ann"])
     port = int(first.links[0].url.split(":")[2].split("/")[0])
     with pytest.raises(OSError, match=f"host and port must be free; 127.0.0.1:{port} is not"):
@@ -88,7 +88,7 @@ def test_a_port_that_is_taken_is_said(open_queue):
     first.close()
 
 
-def test_links_are_never_the_same(open_queue):
+def test_links_are_unique(open_queue):
     first, second = Server(open_queue(), ["ann", "ben"]), Server(open_queue(), ["ann"])
     urls = [link.url.partition("token=")[2] for link in (*first.links, *second.links)]
     assert len(set(urls)) == 3

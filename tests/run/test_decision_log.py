@@ -1,4 +1,4 @@
-"""The log: append-only, whole, one writer at a time, and of one schema."""
+"""The decision log: append-only, never corrupt, one writer at a time, one schema."""
 
 import sqlite3
 import threading
@@ -37,7 +37,7 @@ def test_a_message_that_arrives_twice_counts_once(log):
     assert log.decisions("review") == [BASE]
 
 
-def test_a_new_answer_of_the_same_person_takes_the_old_one_back(log):
+def test_a_new_answer_by_the_same_person_undoes_the_old_one(log):
     log.add(BASE)
     other = log.add(replace(BASE, uid="00000002", answer="flip"))
     made = log.decisions("review")
@@ -54,14 +54,14 @@ def test_the_first_of_two_people_wins(log):
     assert len(log.decisions("review")) == 1
 
 
-def test_where_two_are_needed_the_second_is_heard_and_the_third_is_not(log):
+def test_if_two_answers_are_needed_the_second_counts_and_the_third_is_a_conflict(log):
     log.add(BASE, 2)
     log.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"), 2)
     with pytest.raises(Conflict):
         log.add(replace(BASE, uid="00000003", reviewer="cec", answer="flip"), 2)
 
 
-def test_whoever_is_unsure_keeps_nobody_from_deciding(log):
+def test_an_unsure_answer_does_not_stop_others_from_deciding(log):
     log.add(replace(BASE, answer="unsure"))
     log.add(replace(BASE, uid="00000002", reviewer="ben", answer="flip"))
     assert len(log.decisions("review")) == 2
@@ -74,11 +74,11 @@ def test_a_disagreement_is_settled_once(log):
     with pytest.raises(Conflict) as caught:
         log.add(replace(BASE, uid="00000004", reviewer="dan", settles=True), 2)
     assert caught.value.first == settled
-    # One may change one's own mind.
+    # Reviewers may change their own answer.
     log.add(replace(BASE, uid="00000005", reviewer="cec", settles=True), 2)
 
 
-def test_only_ones_own_decision_is_taken_back_and_only_once(log):
+def test_reviewers_can_undo_only_their_own_decisions_and_only_once(log):
     log.add(BASE)
     with pytest.raises(KeyError):
         log.undo("00000002", BASE.uid, "ben", 0.0, "2026-01-02")
@@ -90,7 +90,7 @@ def test_only_ones_own_decision_is_taken_back_and_only_once(log):
             log.undo(uid, target, "ann", 0.0, "2026-01-02")
 
 
-def test_modes_and_draws_are_apart(log):
+def test_modes_and_draws_are_kept_separate(log):
     log.add(BASE)
     audited = replace(BASE, uid="00000002", mode="audit", draw=1, answer="positive", label=None)
     log.add(audited)
@@ -108,13 +108,13 @@ def test_nothing_is_ever_changed_or_removed(log, sql):
     assert log.decisions("review") == [BASE]
 
 
-def test_texts_are_no_sql(log):
+def test_text_is_never_run_as_sql(log):
     evil = "'); DROP TABLE decisions; --"
     written = log.add(replace(BASE, note=evil, reviewer=evil, uid=evil, label=evil))
     assert log.decisions("review") == [written]
 
 
-def test_a_lock_is_waited_for_and_then_told(log, tmp_path, monkeypatch):
+def test_a_lock_is_waited_for_and_then_reported(log, tmp_path, monkeypatch):
     other = sqlite3.connect(tmp_path / "review.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     log._connection.execute("PRAGMA busy_timeout = 50")
@@ -126,13 +126,13 @@ def test_a_lock_is_waited_for_and_then_told(log, tmp_path, monkeypatch):
     assert _decision_log.PATIENCE == 5.0
 
 
-def test_other_mistakes_of_sqlite_are_not_taken_for_a_lock(log):
+def test_other_sqlite_errors_are_not_mistaken_for_a_lock(log):
     log._connection.execute("ALTER TABLE decisions RENAME TO gone")
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         log.add(BASE)
 
 
-def test_writes_of_another_process_are_noticed(log, tmp_path):
+def test_writes_by_another_process_are_noticed(log, tmp_path):
     before = log.version()
     log.add(BASE)
     assert log.version() == before
@@ -172,12 +172,12 @@ class TestDraws:
 
 
 class TestSchema:
-    def test_a_log_that_is_to_exist_is_asked_for(self, tmp_path):
+    def test_a_missing_log_is_an_error_if_it_must_exist(self, tmp_path):
         with pytest.raises(TableError, match=r"no row has been reviewed yet. Review some rows"):
             DecisionLog(tmp_path / "review.sqlite", must_exist=True)
 
     @pytest.mark.parametrize("schema", [0, 2, 99])
-    def test_any_other_schema_is_refused_and_the_file_left_alone(self, tmp_path, schema):
+    def test_any_other_schema_is_refused_and_the_file_is_unchanged(self, tmp_path, schema):
         path = tmp_path / "review.sqlite"
         with DecisionLog(path) as log:
             log._connection.execute(f"PRAGMA user_version = {schema}")
@@ -186,7 +186,7 @@ class TestSchema:
             DecisionLog(path)
         assert path.read_bytes() == before
 
-    def test_files_of_others_are_refused_and_left_alone(self, tmp_path):
+    def test_files_of_other_programs_are_refused_and_unchanged(self, tmp_path):
         path = tmp_path / "review.sqlite"
         other = sqlite3.connect(path)
         other.execute("CREATE TABLE theirs (x)")
@@ -202,7 +202,7 @@ class TestSchema:
 
 
 class TestMerge:
-    def test_reviews_of_others_are_added_once(self, tmp_path):
+    def test_reviews_by_others_are_added_once(self, tmp_path):
         with DecisionLog(tmp_path / "a") as one:
             one.add(BASE)
             theirs = [replace(BASE, uid="00000002", reviewer="ben", answer="flip")]
@@ -210,7 +210,7 @@ class TestMerge:
             assert one.merge(theirs, lambda _: True) == Merged(0, 1, 0)
             assert [made.reviewer for made in one.decisions("review")] == ["ann", "ben"]
 
-    def test_what_is_about_other_rows_is_left_out(self, tmp_path):
+    def test_decisions_about_other_rows_are_left_out(self, tmp_path):
         with DecisionLog(tmp_path / "a") as one:
             theirs = [replace(BASE, uid="00000002"), replace(BASE, uid="00000003", row_hash="x")]
             assert one.merge(theirs, lambda made: made.row_hash == "hash") == Merged(1, 0, 1)
@@ -220,7 +220,7 @@ class TestMerge:
 class TestReadOnly:
     @pytest.fixture
     def kept(self, tmp_path, monkeypatch):
-        """A log that can only be read; root may write anything, so it is asked otherwise."""
+        """A read-only log; os.access is patched, because root may write to any file."""
         folder = tmp_path / "kept"
         folder.mkdir()
         with DecisionLog(folder / "review.sqlite") as log:
@@ -236,7 +236,7 @@ class TestReadOnly:
             place = Path(log._copy.name)
         assert not place.exists()
 
-    def test_nobody_is_let_to_answer(self, kept):
+    def test_no_answers_are_accepted(self, kept):
         with (
             DecisionLog(kept) as log,
             pytest.raises(OSError, match=r"is read-only. Copy the run"),
@@ -244,13 +244,13 @@ class TestReadOnly:
             log.refuse_unwritable()
 
 
-def test_what_was_said_of_other_cells_is_no_conflict(log):
+def test_a_decision_about_other_cells_is_not_a_conflict(log):
     log.add(BASE)
     log.add(replace(BASE, uid="00000002", reviewer="ben", row_hash="new", answer="flip"))
     assert len(log.decisions("review")) == 2
 
 
-def test_a_name_is_that_of_one_decision(log):
+def test_a_uid_belongs_to_one_decision(log):
     log.add(BASE)
     with pytest.raises(ValueError, match="uid already belongs to another decision"):
         log.add(replace(BASE, row=4))

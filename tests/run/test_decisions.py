@@ -1,4 +1,4 @@
-"""What follows from what people said: settled, unsure, in disagreement; and how far they agree."""
+"""Outcomes of decisions (settled, unsure, disagreement), and agreement between reviewers."""
 
 from dataclasses import replace
 
@@ -33,24 +33,24 @@ def made(*parts):
         ([("ann", "positive", {"label": None}), ("ben", "positive", {"label": None})], "positive"),
     ],
 )
-def test_where_a_row_stands(parts, status):
+def test_the_status_of_a_row(parts, status):
     assert outcomes(made(*parts))[0].status == status
 
 
-def test_what_was_taken_back_does_not_stand():
+def test_an_undone_decision_does_not_stand():
     decisions = made(("ann", "keep"), ("ann", "undo", {"undo_of": "u0"}), ("ann", "flip"))
     assert [one.answer for one in standing(decisions)] == ["flip"]
     assert outcomes(decisions)[0].status == "flip"
     assert outcomes(decisions[:2]) == {}
 
 
-def test_an_outcome_tells_who_said_what():
+def test_an_outcome_has_the_answer_of_each_reviewer():
     found = outcomes(made(("ann", "unsure"), ("ben", "keep"), ("ann", "flip")))[0]
     assert found.by("ann").answer == "flip"
     assert found.by("eve") is None
 
 
-def test_kappa_is_that_of_scikit_learn():
+def test_kappa_equals_that_of_scikit_learn():
     first = ["keep", "flip", "flip", "keep", "unsure", "flip", "keep", "keep"]
     second = ["keep", "flip", "keep", "keep", "flip", "flip", "flip", "keep"]
     decisions = [
@@ -65,7 +65,7 @@ def test_kappa_is_that_of_scikit_learn():
     assert found.kappa == pytest.approx(cohen_kappa_score(first, second))
 
 
-def test_kappa_is_not_made_up_where_there_is_but_one_answer():
+def test_kappa_is_none_if_all_answers_are_the_same():
     decisions = [
         replace(BASE, uid=f"{name}{row}", row=row, reviewer=name)
         for name in ("ann", "ben")
@@ -75,12 +75,12 @@ def test_kappa_is_not_made_up_where_there_is_but_one_answer():
     assert (found.share, found.kappa) == (1.0, None)
 
 
-def test_who_settles_a_disagreement_is_not_part_of_the_agreement():
+def test_an_answer_that_settles_a_disagreement_does_not_count_for_agreement():
     decisions = made(("ann", "keep"), ("ben", "flip"), ("cec", "flip", {"settles": True}))
     assert [one.reviewers for one in agreements(decisions)] == [("ann", "ben")]
 
 
-def test_whoever_thinks_again_does_not_change_the_agreement():
+def test_a_later_change_of_mind_does_not_change_the_agreement():
     decisions = [
         replace(BASE, uid="a", reviewer="ann", answer="keep"),
         replace(BASE, uid="b", reviewer="ben", answer="flip"),
@@ -92,7 +92,7 @@ def test_whoever_thinks_again_does_not_change_the_agreement():
     assert outcomes(decisions)[0].status == "keep"
 
 
-def test_a_slip_that_was_taken_back_before_the_other_answered_does_not_count():
+def test_an_answer_undone_before_the_other_reviewer_answered_does_not_count():
     decisions = [
         replace(BASE, uid="a", reviewer="ann", answer="flip"),
         replace(BASE, uid="a/undo", reviewer="ann", answer="undo", undo_of="a"),

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from rankprune.run._settings import CheckSettings, column_names
+from rankprune.run._settings import CheckSettings
+from rankprune.table._table import column_names
 
 SETTINGS = CheckSettings(
     table="data/people.csv",
@@ -63,7 +64,7 @@ def test_every_option_that_was_used_is_in_the_command():
         {"cv": None},
     ],
 )
-def test_a_call_is_printed_where_a_command_cannot_say_it(changed):
+def test_a_call_is_printed_if_no_command_can_repeat_the_check(changed):
     words = str(replace(SETTINGS, **changed))
     assert words.startswith("rankprune.check_table(table, label='label', pos_label='yes'")
 
@@ -78,6 +79,6 @@ def test_a_check_of_arrays_prints_its_call():
     )
 
 
-def test_a_single_text_is_one_column():
+def test_a_single_string_is_one_column():
     assert column_names("review") == ("review",)
     assert column_names(["a", 3]) == ("a", "3")

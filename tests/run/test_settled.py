@@ -1,4 +1,4 @@
-"""From what people said to labels: exports, trails, and models trained with them."""
+"""Settled labels: exports, audit trails, and models trained with them."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ QUICK = {"scorer": None, "noise_estimator": "confident-counts"}
 
 
 def judge(run, answers, reviewer="ann", **options):
-    """Answer for rows by their position."""
+    """Record answers for rows, by position."""
     with open_queue(run, "review", **options) as queue:
         for row, answer in answers.items():
             queue.decide(uid(), reviewer, row, answer, seconds=1.0, note=f"note {row}")
@@ -58,7 +58,7 @@ class TestSettled:
             0,
         )
 
-    def test_rows_that_changed_since_are_noticed_and_left_alone(self, tmp_path):
+    def test_rows_that_have_changed_are_detected_and_left_alone(self, tmp_path):
         path, _labels, _ = noisy_csv(tmp_path, n=200)
         run = checked(path, tmp_path / "run")
         judge(run, {0: "flip", 1: "flip", 5: "flip"})
@@ -72,8 +72,8 @@ class TestSettled:
         assert found.rows.tolist() == [1, 5]
         assert found.n_stale == 1
 
-    def test_a_label_that_was_mended_since_stays_mended(self, tmp_path):
-        """Whoever said that "no" is wrong meant "yes", also where it says so by now."""
+    def test_a_label_that_was_corrected_since_stays_corrected(self, tmp_path):
+        """An answer that "no" is wrong means "yes", even if the label has become "yes" since."""
         path, labels, _ = noisy_csv(tmp_path, n=200)
         run = checked(path, tmp_path / "run")
         row = int(np.flatnonzero(labels == 0)[0])
@@ -86,7 +86,7 @@ class TestSettled:
         assert (found.rows.tolist(), found.is_positive.tolist()) == ([row], [True])
         assert (found.n_changed, found.n_stale) == (0, 0)
 
-    def test_labels_of_another_name_are_stale(self, tmp_path):
+    def test_renamed_labels_are_stale(self, tmp_path):
         path, _, _ = noisy_csv(tmp_path, n=200)
         run = checked(path, tmp_path / "run")
         judge(run, {0: "flip"})
@@ -94,7 +94,7 @@ class TestSettled:
         check_table(path, "label", pos_label="ja", **QUICK).save(run, force=True)
         assert settled(run).n_stale == 1
 
-    def test_the_trail_tells_all_of_it(self, tmp_path):
+    def test_the_trail_lists_every_decision(self, tmp_path):
         path, labels, _ = noisy_csv(tmp_path, n=200)
         run = checked(path, tmp_path / "run", id="row id")
         judge(run, {0: "keep", 1: "flip"})
@@ -203,7 +203,7 @@ class TestExport:
         after = (tmp_path / "out.csv").read_bytes().decode("latin-1").split("\r\n")
         assert [i for i in range(151) if lines[i] != after[i]] == [10]
 
-    def test_suspects_that_nobody_settled_are_left_out_when_asked_to(self, tmp_path):
+    def test_unsettled_suspects_are_left_out_on_request(self, tmp_path):
         path, _, _ = noisy_csv(tmp_path, n=200)
         run = checked(path, tmp_path / "run")
         suspects = [int(row) for row in LabelCheck.load(run).suspect_rows()]
@@ -215,7 +215,7 @@ class TestExport:
         assert f"r{suspects[0]:04d}" in ids
         assert f"r{suspects[1]:04d}" not in ids
 
-    def test_formulas_are_made_safe_when_asked_to(self, tmp_path):
+    def test_formulas_are_made_safe_on_request(self, tmp_path):
         rows, _, _ = noisy_rows(150)
         rows[0][3] = "=1+1"
         path = write_csv(tmp_path / "t.csv", rows)
@@ -224,8 +224,8 @@ class TestExport:
         self.export(run, tmp_path / "out.csv", spreadsheet_safe=True)
         assert "'=1+1" in (tmp_path / "out.csv").read_text()
 
-    def test_a_file_that_is_quoted_oddly_is_written_anew(self, tmp_path, monkeypatch):
-        """Where the bytes would be read otherwise, the cells are kept and the bytes are not."""
+    def test_a_file_with_unusual_quoting_is_written_anew(self, tmp_path, monkeypatch):
+        """If the copied bytes would be read differently, the cells are written anew instead."""
         from rankprune.export import _reviewed
 
         path, _, _ = noisy_csv(tmp_path, n=150)
@@ -253,7 +253,7 @@ class TestExport:
 
 
 class TestTrain:
-    def test_settled_rows_are_never_pruned_and_teach_their_settled_label(self, tmp_path):
+    def test_settled_rows_are_never_pruned_and_train_with_their_settled_label(self, tmp_path):
         path, labels, truth = noisy_csv(tmp_path, n=400)
         run = checked(path, tmp_path / "run")
         check = LabelCheck.load(run)
@@ -264,7 +264,7 @@ class TestTrain:
         trained = train_reviewed(check, found.rows, found.is_positive)
         assert trained.n_trusted == len(suspects)
         assert trained.n_rows == 400
-        # What is left is almost clean, so hardly anything is pruned any more.
+        # The remaining rows are almost clean, so hardly any are pruned.
         assert trained.n_pruned < 0.3 * len(suspects)
         assert (
             trained.model.noise_rates["positive_noise_rate"] < check.noise_rates.positive_noise_rate
@@ -276,7 +276,7 @@ class TestTrain:
             )
         assert better <= plain + 0.01
 
-    def test_it_is_what_the_classifier_gives_with_trusted(self, tmp_path):
+    def test_it_equals_the_classifier_fitted_with_trusted_rows(self, tmp_path):
         from rankprune import RankPruningClassifier
         from rankprune.learners._named_models import find_model
         from rankprune.run._checked_table import read_checked_rows
@@ -324,10 +324,10 @@ class TestTrain:
         [
             ({"scorer": "Forest()"}, "used your own scorer, Forest"),
             ({"noise_estimator": "<function f>"}, "used your own noise_estimator"),
-            ({"estimator": "os:getcwd"}, "your own estimator, 'os:getcwd'"),
+            ({"estimator": "os:getcwd"}, "your own model, 'os:getcwd'"),
         ],
     )
-    def test_what_only_python_knows_is_not_guessed(self, check, setting, message):
+    def test_settings_that_only_python_can_repeat_are_refused(self, check, setting, message):
         named = replace(check, settings=replace(check.settings, **setting))
         with pytest.raises(TableError, match=message):
             train_reviewed(named, np.asarray([0]), np.asarray([True]))

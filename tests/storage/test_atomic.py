@@ -73,7 +73,7 @@ def test_a_process_killed_at_any_moment_of_a_write_leaves_the_old_or_the_new_fil
     assert outcomes[-1] == 0  # by then every moment has been tried
 
 
-def test_an_output_that_is_the_input_is_refused_also_through_links(tmp_path):
+def test_an_output_that_is_the_input_is_refused_even_through_links(tmp_path):
     source = tmp_path / "a.csv"
     source.write_text("x")
     soft, hard = tmp_path / "soft.csv", tmp_path / "hard.csv"

@@ -31,5 +31,5 @@ def test_a_dataclass_comes_back_from_json(tmp_path):
     assert found.counts.tolist() == [0, 1, 2]
 
 
-def test_numbers_of_numpy_become_plain_ones():
+def test_numpy_numbers_become_plain_numbers():
     assert to_plain({1: [np.float64(0.5), np.bool_(True)]}) == {"1": [0.5, True]}

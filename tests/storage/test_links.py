@@ -10,7 +10,7 @@ def test_a_file_is_read_under_its_second_name(tmp_path):
     assert (tmp_path / "a.csv").is_symlink()
 
 
-def test_a_file_is_copied_where_links_are_impossible(tmp_path, monkeypatch):
+def test_a_file_is_copied_if_links_are_impossible(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError("links are not supported")
 

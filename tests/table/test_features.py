@@ -189,7 +189,7 @@ def test_words_of_texts_are_features(tmp_path):
 
 
 def reviews(n_rows=N):
-    """Return texts that are all different, with a word that tells the label."""
+    """Return distinct texts, each with a word that depends on the label."""
     subjects = ["the film", "this book", "our stay at the hotel", "the second season", "it"]
     ends = ["and we laughed", "for the price", "from start to finish", "as far as I know"]
     return [
@@ -211,7 +211,7 @@ def test_free_text_is_recognised_and_its_words_are_features(tmp_path):
     ("option", "texts", "categories"),
     [("drop", (), ()), ("keep", (), ("review",)), ("text", ("review",), ())],
 )
-def test_drop_keep_and_text_win_over_the_recognition_of_free_text(
+def test_drop_keep_and_text_override_the_recognition_of_free_text(
     tmp_path, option, texts, categories
 ):
     columns = {"review": reviews(), "a": spread(["1", "2", "3"])}

@@ -125,7 +125,7 @@ def test_flags_and_texts_are_checked(tmp_path):
     rows = np.asarray([0, 2, 3])
     with opened(tmp_path, ["1", "zzz", "false", ""]) as table:
         assert read_flags(table, "y", "trusted", rows).tolist() == [True, False, False]
-        with pytest.raises(TableError, match=r"trusted must say yes or no.*row 2.*'zzz'"):
+        with pytest.raises(TableError, match=r"trusted must hold yes or no.*row 2.*'zzz'"):
             read_flags(table, "y", "trusted", np.arange(4))
         assert read_texts(table, "y", "id", np.arange(3)).tolist() == ["1", "zzz", "false"]
         with pytest.raises(TableError, match=r"groups must be filled in.*row 4 has no 'y'"):
@@ -161,7 +161,7 @@ def test_a_negative_label_that_looks_missing_can_be_named(tmp_path):
         labels_of(tmp_path, ["a", "b"], negative="zz")
 
 
-def test_labels_that_are_the_same_number_are_told_apart_by_their_text(tmp_path):
+def test_labels_that_are_the_same_number_are_distinguished_by_their_text(tmp_path):
     for positive in ("1", "01"):
         found = labels_of(tmp_path, ["1", "01", "1"], positive=positive)
         assert found.is_positive.tolist() == [cell == positive for cell in ("1", "01", "1")]

@@ -11,7 +11,7 @@ from rankprune.exceptions import TableError
 from rankprune.table._missing_column import _HEAD, refuse_missing_column
 
 TEXT = "size,target\n1,yes\n2,no\n"
-# Without a time inside, so that every process that collects the tests names them alike.
+# Without a timestamp, so that every process that collects the tests uses the same test ids.
 PACKED = gzip.compress(TEXT.encode(), mtime=0)
 
 
@@ -59,7 +59,7 @@ def test_a_mistyped_column_of_parquet_is_named(tmp_path):
         ("t.csv", b"x" * _HEAD),
     ],
 )
-def test_what_the_first_bytes_do_not_tell_is_left_to_the_reader(tmp_path, name, content):
+def test_what_the_first_bytes_do_not_show_is_left_to_the_reader(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     refuse(path)

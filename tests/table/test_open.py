@@ -271,7 +271,7 @@ def test_frames_may_have_numbers_as_names_and_odd_categories():
         assert cells(table) == [["1", "a\nb", None], ["2", "=c", None]]
 
 
-def test_opening_a_table_changes_no_limit_of_the_csv_module(tmp_path):
+def test_opening_a_table_does_not_change_the_limit_of_the_csv_module(tmp_path):
     limit = csv.field_size_limit()
     with open_table(write_csv(tmp_path / "t.csv", ROWS)):
         assert csv.field_size_limit() == limit
@@ -367,7 +367,7 @@ def test_lines_may_end_in_different_ways(tmp_path):
         (b"a,b\r\n1,2\r\n3,4,5\r\n", 3, 3),
     ],
 )
-def test_the_line_of_a_wrong_number_of_cells_is_that_of_an_editor(tmp_path, content, line, found):
+def test_the_line_of_a_wrong_number_of_cells_is_as_in_an_editor(tmp_path, content, line, found):
     with pytest.raises(TableError, match=rf"line {line} has {found}"):  # noqa: SIM117
         with open_table(from_bytes(tmp_path, content)):
             pass
@@ -404,7 +404,7 @@ def test_an_array_of_objects_is_refused_with_the_command_that_converts_it(tmp_pa
         pass
 
 
-# DuckDB takes a session without a file for a notebook when IPython runs in a kernel's application.
+# DuckDB assumes a notebook if there is no main file and IPython runs in a kernel application.
 NOTEBOOK = """
 import sys, types
 

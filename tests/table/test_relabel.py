@@ -1,4 +1,4 @@
-"""Labels changed in a text file, and every other byte as it was."""
+"""Labels change in a text file, and every other byte stays the same."""
 
 import gzip
 

@@ -12,7 +12,7 @@ ROWS = [["a", "007", "NA", "x, y", "1"], ["b", "", '"quoted"\nnewline', "ü", "0
 
 
 def cells(table):
-    """Return the cells of a table, empty ones as empty texts."""
+    """Return the cells of a table, with empty strings for empty cells."""
     found = table.cells(np.arange(table.n_rows), range(len(table.names)))
     return [[cell or "" for cell in row] for row in found]
 
@@ -38,7 +38,7 @@ def test_a_table_is_written_as_it_was_read(tmp_path):
 
 def test_a_write_that_loses_rows_leaves_no_file(tmp_path):
     with open_table(write_csv(tmp_path / "t.csv", ROWS)) as table:
-        with pytest.raises(RuntimeError, match="1 rows were to be written instead of 2"):
+        with pytest.raises(RuntimeError, match="expected to write 2 rows, but got 1"):
             write_table(table, tmp_path / "copy.csv", where="c0 = 'a'", n_expected=2)
         names = table.names
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv"}

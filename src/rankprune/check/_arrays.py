@@ -1,4 +1,4 @@
-"""Check labels that come as arrays."""
+"""Check labels given as arrays."""
 
 from __future__ import annotations
 
@@ -38,33 +38,34 @@ def check_labels(
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> LabelCheck:
-    """Return how many labels are wrong in each class, which ones, and how sure that is.
+    """Return how many labels are wrong in each class, which ones, and how certain that is.
 
     Parameters
     ----------
     X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
-        Anything the estimator takes; None where probabilities are given.
+        Any features the estimator accepts. May be None if probabilities are passed and ``rounds``
+        is 1.
     y : array-like of shape (n_rows,)
-        Given labels, of any two values.
+        Given labels, with any two values.
     estimator : classifier, default=None
-        By default logistic regression on prepared data: numbers are scaled and gaps filled in,
-        categories and texts become numbers, as in `check_table`.
+        The default is logistic regression on prepared data: numbers are scaled, missing values
+        filled in, and categories and texts encoded as numbers, as in `check_table`.
     scorer : classifier, "committee" or None, default="committee"
         The model that scores the rows. The committee (estimator, forest and boosting) fits three
-        times as many models, and mistakes overlap for noise far less often. None is the estimator
-        alone.
+        times as many models, and mistakes overlap for noise far less often. With None, the
+        estimator alone scores the rows.
     pos_label : default=None
-        The positive label; by default the last of the two in sorted order.
+        The positive label. By default the last of the two in sorted order.
     groups, probabilities, trusted
-        As in `RankPruningClassifier.fit`. If rows are trusted, the plain fit and Rank Pruning are
-        compared on them.
+        As in `RankPruningClassifier.fit`. If some rows are trusted, a plain fit and Rank Pruning
+        are compared on them.
     noise_estimator, rounds, cv, n_jobs, random_state
         As in `RankPruningClassifier`.
 
     Returns
     -------
     LabelCheck
-        Rows are positions, counted from 0; the index of a pandas frame is kept beside them.
+        Rows are positions, counted from 0; the index of a pandas object is kept too.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def check_labels(
         probabilities,
         trusted,
         hashes=None if X is None else hash_rows(X),
-        # Lists have a method of this name.
+        # The ``index`` of a list is a method.
         index=None if index is None or callable(index) else np.asarray(index, dtype=object),
     )
     settings = CheckSettings(

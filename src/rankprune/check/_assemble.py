@@ -1,4 +1,4 @@
-"""The one builder of a check's record, from evidence in memory or out of core."""
+"""Build the record of a check from evidence gathered in memory or out of core."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from rankprune.run._settings import CheckSettings
 from rankprune.run._words import INVERTED_SCORES, TOO_GOOD_SCORES
 
 _N_RESAMPLES = 200
-# Bins of the histogram that the report draws.
+# Number of bins of the histogram in the report.
 N_BINS = 50
 _PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was found about the labels, however many rows there were.
+    """The findings about the labels, from rows in memory or out of core.
 
     Attributes
     ----------
     few : Inputs
-        Labels and scores; of many rows in bins, weighted.
+        Labels and scores; if there are many rows, weighted bins of rows.
     verdict : Verdict
     estimated : NoiseRates
     scores : Scores or SavedScores
-        With suspects only where noise was found.
+        Scores of every row; no row is a suspect unless noise was found.
     tally : Tally
     cutoffs : tuple of two float or None
-        Probabilities at which suspects begin, of either label.
+        Positive and negative cut-off; None if there are no suspects with that label.
     histogram : Histogram
     confident : Confident
     out_of_fold : bool
@@ -81,7 +81,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Shown:
-    """What only a table can show: notes on its columns, subgroups, cells of suspects."""
+    """Findings that only a table provides, such as notes on columns and cells of suspects."""
 
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ def assemble(
     settings : CheckSettings
     source : Source
     noise_estimator : str or callable
-        As passed to the check; the settings hold its name.
+        As passed to the check; the settings hold only its name.
     shown : Shown
     """
     few, verdict = evidence.few, evidence.verdict
@@ -146,13 +146,13 @@ def assemble(
 
 
 def _score_notes(evidence: Evidence) -> list[str]:
-    """Return what given scores look like, if they do not look like out-of-fold scores."""
+    """Return a note if given scores do not look like out-of-fold scores."""
     if evidence.out_of_fold:
         return []
     if evidence.verdict.auc > TELLING_AUC:
         return [TOO_GOOD_SCORES]
     few = evidence.few
-    # Informative about the other label: the upper bound of the AUC is below 1/2.
+    # With the labels swapped the scores are informative: the upper bound of the AUC is below 1/2.
     inverted = is_informative(~few.is_positive, few.probabilities, few.sample_weight)
     return [INVERTED_SCORES] if inverted else []
 
@@ -160,9 +160,9 @@ def _score_notes(evidence: Evidence) -> list[str]:
 def _intervals(
     few: Inputs, estimated: NoiseRates, noise_estimator: Any, random_state: Any
 ) -> NoiseRateIntervals:
-    """Return intervals around the estimate, by drawing rows again."""
+    """Return intervals around the estimate, by resampling the rows."""
     log_stage("computing intervals")
-    # Threads on matrices of four numbers take a hundred times as long as the sums.
+    # With threads, sums over matrices of four numbers would take a hundred times as long.
     with threadpool_limits(limits=1, user_api="blas"):
         return row_intervals(
             few,
@@ -175,7 +175,7 @@ def _intervals(
 
 
 def warn_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Repeat each caught warning to the caller once, and return the messages."""
+    """Reissue each distinct caught warning once, and return the messages."""
     told = {
         str(warning.message): warning.category
         for warning in caught
@@ -187,7 +187,7 @@ def warn_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions that a result depends on."""
+    """Return the versions of Python and of the packages that affect a result."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):

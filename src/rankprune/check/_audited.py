@@ -1,4 +1,4 @@
-"""Models with and without the suspects, judged on audited rows."""
+"""Compare models trained with and without the suspects, on audited rows."""
 
 from __future__ import annotations
 
@@ -25,32 +25,30 @@ def judge_on_audit(
     estimator: Any = None,
     n_jobs: int | None = None,
 ) -> BeforeAfter:
-    """Return the errors of the plain model and of the one without suspects, on audited rows.
+    """Return the errors of the plain model and of the model without suspects, on audited rows.
 
-    Both are fitted to the other folds with the labels as given: no model is judged on rows that it
+    Both are fitted to the given labels of the other folds: no model is evaluated on rows that it
     was fitted to, and audit answers are never used for training.
 
     Parameters
     ----------
     run : LabelCheck
     sample, answers
-        As in `rankprune.audit.estimate`; rows are positions in the table.
+        As in `rankprune.audit.estimate`; ``sample.rows`` are positions in the table.
     table : path, default=None
-        Current path of the table (default: its original path). A changed one is refused.
+        Current path of the table (default: its original path). A changed table raises an error.
     estimator : default=None
-        As in `check_table`; by default that of the check, unless it was your own.
+        As in `check_table`. By default the model of the check, which must then be a named model.
     n_jobs : int, default=None
-        Folds fitted at the same time.
+        Number of folds to fit in parallel.
     """
     settings = run.settings
     if not run.out_of_fold:
         raise TableError("Nothing was fitted: the probabilities were given with the table.")
     if settings.cv is None:
-        raise TableError(
-            "The check used a splitter of your own. Check again with a number of folds."
-        )
+        raise TableError("The check used your own splitter. Check again with a number of folds.")
     rows = read_checked_rows(run, table)
-    assert rows.features is not None  # missing only where probabilities are given
+    assert rows.features is not None  # the features are always read here
     labels = validate_labels(rows.labels.is_positive, pos_label=True)
     X, seed = rows.features.X, settings.random_state
     splits = make_splits(settings.cv, X, labels, rows.groups, None, seed)

@@ -1,4 +1,4 @@
-"""A plain fit and Rank Pruning, compared on rows whose labels a person has settled."""
+"""Compare a plain fit and Rank Pruning on trusted rows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ _Z = 1.959964
 
 
 def judge_on_trusted(found: Examined) -> BeforeAfter | None:
-    """Return the errors of a plain fit and of Rank Pruning on trusted rows, out of fold.
+    """Return the out-of-fold errors of a plain fit and of Rank Pruning on trusted rows.
 
-    Both use the first scorer (the estimator, unless a scorer was passed): fitted to the other folds
-    as they are, and without their suspects, with correction weights.
+    Both use the first scorer (the estimator, unless a scorer was passed). The plain fit uses all
+    rows of the other folds; Rank Pruning leaves out their suspects and uses correction weights.
+    Return None if no rows are trusted, nothing was fitted, or a fold would keep only one label.
     """
     status, scored = found.rows.status, found.scored
     trusted = status.counted & ~status.doubted
@@ -47,8 +48,8 @@ def judge_on_trusted(found: Examined) -> BeforeAfter | None:
 def _difference_interval(n_worse: int, n_better: int, n_rows: int) -> tuple[float, float]:
     """Return the 95 % interval of Agresti and Min for a difference of paired shares.
 
-    Half a row is added to each of the four cells, so that a few rows that agree do not look like
-    certainty.
+    Adding half a row to each of the four cells keeps a few rows without disagreement from looking
+    like certainty.
     """
     worse, better, rows = n_worse + 0.5, n_better + 0.5, n_rows + 2
     middle = (worse - better) / rows

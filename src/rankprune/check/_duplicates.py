@@ -1,4 +1,4 @@
-"""Rows with an exact copy: a model may have memorised the copy, or the labels contradict."""
+"""Count exact copies of rows, which a model may have memorised or whose labels may conflict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Hashes = NDArray[np.uint64]
 def count_duplicates(
     hashes: Hashes, is_positive: NDArray[np.bool_], splits: Sequence[Split]
 ) -> Duplicates:
-    """Return how many rows have an exact copy, in another fold or with the other label."""
+    """Return how many rows have an exact copy, one in another fold, or one with the other label."""
     _, group = np.unique(hashes, return_inverse=True)
     size = np.bincount(group)
     repeated = size[group] > 1
@@ -39,7 +39,7 @@ def count_duplicates(
 
 
 def hash_rows(X: Any) -> Hashes:
-    """Return a number for each row that is the same where all its features are."""
+    """Return a hash for each row; rows with equal features have equal hashes."""
     if sparse.issparse(X):
         matrix = sparse.csr_matrix(X, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
@@ -52,7 +52,7 @@ def hash_rows(X: Any) -> Hashes:
     if isinstance(rows, list) or rows.dtype.kind not in "biuf" or rows.ndim == 1:
         return _hashed(str(row) for row in (rows if isinstance(rows, list) else rows.tolist()))
     flat = rows.reshape(len(rows), -1)
-    # Minus zero equals zero; large integers would lose digits as floats.
+    # Adding 0.0 turns minus zero into zero; large integers would lose digits as floats.
     numbers = flat.astype(np.int64) if rows.dtype.kind in "biu" else flat.astype(np.float64) + 0.0
     generator = np.random.default_rng(0)
     total = np.zeros(len(numbers), dtype=np.uint64)

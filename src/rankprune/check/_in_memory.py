@@ -1,4 +1,4 @@
-"""Evidence from rows in memory: scored in folds, or by the probabilities that came with them."""
+"""Gather evidence from rows in memory, scored out of fold or with given probabilities."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class RowData:
     Attributes
     ----------
     X : array-like or None
-        None where probabilities are given.
+        Features; None only if probabilities are given.
     is_positive : ndarray of bool
     rows : ndarray of int
         Positions in the table.
     groups, probabilities, trusted : ndarray or None
     hashes : ndarray or None
-        Equal for rows that are equal in every feature.
+        Hashes of the features; rows with equal features have equal hashes.
     ids, index : ndarray or None
-        What the rows are called.
+        Identifiers of the rows, and their labels in the index of a pandas data frame.
     """
 
     X: Any
@@ -74,7 +74,7 @@ def make_classifier(
 
 
 def gather(data: RowData, classifier: RankPruningClassifier) -> Evidence:
-    """Return what a classifier finds about the labels of rows, before it is fitted to them."""
+    """Return the findings of a classifier about the labels, without its final fit."""
     is_given = data.probabilities is not None
     X = np.zeros((len(data.is_positive), 0)) if data.X is None else data.X
     with warnings.catch_warnings(record=True) as caught:
@@ -112,7 +112,7 @@ def gather(data: RowData, classifier: RankPruningClassifier) -> Evidence:
         scores=scores,
         tally=Tally.of(scores),
         cutoffs=cutoffs,
-        # Of the ranking that the cut-offs belong to.
+        # From the same ranking as the cut-offs.
         histogram=_histogram(ranked_inputs),
         confident=Confident.of(confident),
         out_of_fold=not is_given,
@@ -126,7 +126,7 @@ def gather(data: RowData, classifier: RankPruningClassifier) -> Evidence:
 
 
 def _without_suspects(found: Examined) -> Examined:
-    """Return what was found with every row kept and no correction."""
+    """Return the findings with every row kept and no correction weights."""
     return replace(found, mask=np.zeros(len(found.mask), dtype=bool), weights=None)
 
 
@@ -137,7 +137,7 @@ def _scores(
     mask: NDArray[np.bool_],
     cutoffs: tuple[float | None, float | None],
 ) -> Scores:
-    """Return the rows with their ranks and weights."""
+    """Return the scores of the rows, with their ranks and weights."""
     ranked = order_pruned(inputs.is_positive, inputs.probabilities, mask, cutoffs).rows
     n_rows = len(found.mask)
     rank = np.zeros(n_rows, dtype=np.int64)

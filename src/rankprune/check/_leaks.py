@@ -1,4 +1,4 @@
-"""Columns that almost determine the label."""
+"""Detect columns that almost determine the label."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import sparse
 from rankprune.core._auc import TELLING_AUC, auc
 from rankprune.table._features import Features
 
-# Rows that are looked at.
+# Larger tables are thinned to between this many rows and twice as many.
 _LEAK_ROWS = 10_000
 
 

@@ -1,6 +1,6 @@
-"""Evidence from a table whose rows come with probabilities, too many to be held in memory.
+"""Gather evidence from a table with given probabilities that is too large for memory.
 
-Labels and probabilities are copied to a file once, read in batches, and marked there.
+Labels and probabilities are copied to a file once, and read from it in batches.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def gather_out_of_core(
     noise_estimator: str | Callable[..., NoiseRates],
     columns: Sequence[str],
 ) -> tuple[Evidence, LabelNames, tuple[SuspectRow, ...]]:
-    """Return the evidence of a table with probabilities, its labels, and suspects with cells.
+    """Return the evidence from a table with probabilities, its labels, and suspects with cells.
 
-    Rates of the paper's estimator and all cut-offs are exact; other estimators, the intervals and
-    the verdict see scores to within one part in 4,096.
+    The rates of the paper's estimator and all cut-offs are exact; other estimators, the intervals
+    and the verdict use scores that are rounded to within one part in 4,096.
     """
     labels = find_labels(
         table,
@@ -95,7 +95,7 @@ def gather_out_of_core(
 
 
 class _Spooled:
-    """The rows with a label, copied to a file of their own: number, label, score, name, group."""
+    """The labeled rows, copied to a temporary file: row number, label, score, id and group."""
 
     def __init__(self, table: Table, labels: LabelNames, named: dict[str, Any], path: Path) -> None:
         self._table, self._labels, self._named = table, labels, named
@@ -123,7 +123,7 @@ class _Spooled:
                 refuse_unnamed_row(self._named[option], option, row)
 
     def _first(self, where: str) -> int | None:
-        """Return the position of the first row of which something is true."""
+        """Return the position of the first row that satisfies a condition, or None."""
         row = self._value(f"SELECT min(row) FROM {self._sql} WHERE {where}")
         return None if row is None else int(row) - 1
 
@@ -131,7 +131,7 @@ class _Spooled:
         return self._table.run(sql).fetchall()[0][0]
 
     def bins(self) -> Inputs:
-        """Return one row for each label and bin of scores, weighted by the rows in it."""
+        """Return one row for each label and bin of scores, weighted by the number of rows in it."""
         histogram = ScoreHistogram.deep()
         for labels, scores in self._batches:
             histogram.update(np.asarray(labels).view(bool), np.asarray(scores))
@@ -144,17 +144,17 @@ class _Spooled:
         return estimate_unknown_rates(bins, method)
 
     def rates_by_counts(self) -> NoiseRates:
-        """Return the paper's thresholds and counts, whatever the estimator."""
+        """Return the rates of the paper's estimator, for its thresholds and counts."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said of the estimate already, where it matters
+            warnings.simplefilter("ignore")  # already given for the estimate
             return estimate_noise_rates(self._batches)
 
     def cutoffs(self, rates: NoiseRates) -> Cutoffs:
-        """Return where suspects begin."""
+        """Return the cut-offs of the two labels."""
         return find_cutoffs(self._batches, ConfidentState(noise_rates=rates))
 
     def write_scores(self, path: Path, cutoffs: Cutoffs, weights: tuple[float, float]) -> None:
-        """Write what a run directory keeps of every row."""
+        """Write the scores file of a run directory."""
         is_suspect = " OR ".join(
             f"(s = {label} AND {self._beyond(label, cutoff)})"
             for label, cutoff in ((1, cutoffs.positive), (0, cutoffs.negative))
@@ -194,7 +194,7 @@ class _Spooled:
             )
 
     def _beyond(self, label: int, cutoff: Cutoff) -> str:
-        """Return the SQL of rows of a label that go; of those tied at the cut-off the first."""
+        """Return SQL for the suspects with a label; of rows tied at the cut-off, the first ones."""
         sign, value = "<" if label else ">", _number(cutoff.value)
         if cutoff.n_ties == cutoff.n_equal:
             return f"g {sign}= {value}"
@@ -205,7 +205,7 @@ class _Spooled:
         return f"(g {sign} {value} OR (g = {value} AND row <= {last}))"
 
     def histogram(self) -> Histogram:
-        """Return the rows in bins of equal width."""
+        """Return the numbers of rows in bins of equal width."""
         counts = np.zeros((2, N_BINS))
         for label, place, count in self._table.run(
             f"SELECT s, least(CAST(floor(g * {N_BINS}) AS INTEGER), {N_BINS - 1}) AS place, "
@@ -215,13 +215,13 @@ class _Spooled:
         return Histogram(counts[1], counts[0])
 
     def n_groups(self) -> int | None:
-        """Return the number of groups, where they were named."""
+        """Return the number of groups, or None if no column of groups was named."""
         if "groups" not in self._named:
             return None
         return int(self._value(f'SELECT count(DISTINCT "groups") FROM {self._sql}'))
 
     def tally(self, scores: Path) -> Tally:
-        """Return the rows with each label, and the suspects among them."""
+        """Return the numbers of rows with each label, and of the suspects among them."""
         counts = ", ".join(
             f"count(*) FILTER (WHERE {where})"
             for where in (
@@ -255,7 +255,7 @@ class _Spooled:
 
 
 class _Folder:
-    """A folder that is removed with whatever holds it; a check that is saved has been copied."""
+    """A temporary folder that is removed when this object is; saving a check copies its files."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="rankprune-"))

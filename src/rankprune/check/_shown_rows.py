@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from rankprune.run import LabelCheck
 from rankprune.run._findings import SuspectRow
 
-# Suspects whose cells are kept for people to look at, columns of them, and characters of a cell.
+# Maximum numbers of suspects and columns whose cells are stored, and of characters per cell.
 MAX_SHOWN, MAX_COLUMNS, _MAX_CELL = 500, 40, 500
 
 Cells = Callable[[NDArray[np.intp]], Sequence[Sequence[str | None]]]
 
 
 def shown_rows(check: LabelCheck, cells: Cells | None = None) -> tuple[SuspectRow, ...]:
-    """Return the most suspicious rows, with the cells that a function reads for them."""
+    """Return the most suspicious rows; ``cells`` reads their cells, given row positions."""
     return with_cells(tuple(islice(check.ranked(), MAX_SHOWN)), cells)
 
 

@@ -1,4 +1,4 @@
-"""Subgroups with more suspects than chance explains."""
+"""Find subgroups with more or fewer suspects than chance explains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from rankprune.run._findings import Subgroup
 from rankprune.table import Table
 from rankprune.table._features import Category
 
-# Suspects are counted by categories of at most so many values, and at most so many categories.
+# Maximum number of values of a category, maximum number of categories, and the minimum share of
+# rows that the listed values must cover.
 _MAX_GROUPS, _MAX_GROUPED, _GROUPED_SHARE = 12, 8, 0.9
 # A count of suspects stands out if it is less probable than this by chance.
 _RARE = 1e-4
@@ -26,7 +27,7 @@ def subgroups(
     rows: NDArray[np.intp],
     hidden: set[str],
 ) -> Iterator[Subgroup]:
-    """Yield how many suspects the rows of each category have, for categories of few values."""
+    """Yield the number of suspects for each value of the categories with few values."""
     suspect = np.zeros(table.n_rows, dtype=bool)
     labeled = np.zeros(table.n_rows, dtype=bool)
     suspect[rows], labeled[rows] = check.scores.suspect, True
@@ -35,7 +36,7 @@ def subgroups(
     n_grouped = 0
     for column in (column for column in few if column not in hidden):
         groups = table.count_by(column, labeled, suspect, _MAX_GROUPS)
-        # Where most values are rare, there are no groups to compare.
+        # If most values are rare, there are no groups to compare.
         if sum(size for _, size, _ in groups) < _GROUPED_SHARE * check.n_rows:
             continue
         n_grouped += 1

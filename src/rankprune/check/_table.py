@@ -24,11 +24,12 @@ from rankprune.learners._named_models import find_model, model_name
 from rankprune.run import LabelCheck
 from rankprune.run._findings import Source
 from rankprune.run._rows import TableRows, read_rows
-from rankprune.run._settings import AN_ARRAY, STDIN, CheckSettings, column_name, column_names
+from rankprune.run._settings import AN_ARRAY, STDIN, CheckSettings
 from rankprune.table import Table, open_table
+from rankprune.table._table import column_name, column_names
 
-# With more rows than this, given probabilities are read a batch at a time: slower by the row, in
-# memory that does not grow.
+# With more rows than this, given probabilities are read in batches: slower per row, but in constant
+# memory.
 _MANY_ROWS = 20_000_000
 
 
@@ -58,42 +59,46 @@ def check_table(
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> LabelCheck:
-    """Return what is wrong with the labels of a table: a file, standard input or a data frame.
+    """Return how many labels of a table are wrong, which ones, and how certain that is.
 
-    Parameters come in three groups: the labels and the columns with a role, how the table is read,
-    and how rows are scored.
+    Parameters come in three groups: the labels and the columns with a special role, how to read the
+    table, and how to score the rows.
 
     Parameters
     ----------
     table : path, "-" or data frame
-        CSV, TSV, JSON lines or Parquet, also compressed by gzip.
+        CSV, TSV, JSON lines or Parquet file, optionally compressed with gzip; ``"-"`` is standard
+        input.
     label : str
-        The column of labels, with two values.
+        The label column, which must have two values.
     pos_label : default=None
-        The positive label. By default the one that is positive by common use (1, yes, true, spam,
-        ...), else the last in sorted order; the notes say which.
+        The positive label. By default the one that is positive by convention (1, yes, true, spam,
+        ...), otherwise the last in sorted order, which is then recorded in the notes.
     neg_label : default=None
         The negative label; needed only if it looks like a missing value (none, NA, ...).
     id : str, default=None
-        The column that identifies the rows.
+        A column that identifies the rows.
     groups : str, default=None
-        Rows with the same value in this column are never split between folds.
+        A column of groups; rows with the same value are never split between folds.
     trusted : str, default=None
-        A column that is 1 or true where a person has confirmed the label.
+        A column that is 1 or true if a person has confirmed the label of the row.
     probabilities : str, default=None
-        A column of out-of-fold probabilities of the positive label; then nothing is fitted.
+        A column of out-of-fold probabilities of the positive label. No model is fitted then.
     drop, keep, text : str or sequence of str
-        Columns to leave out, to use whatever they look like, and to use by their words. Free text
-        is recognised without being named.
+        Columns to leave out, to use even if they would be left out, and to use as free text, whose
+        words become features. Most columns of free text are recognised without ``text``.
     redact : str or sequence of str
         Columns whose cells are never stored or shown.
     embeddings : path or array of shape (n_rows, n_features), default=None
-        Numbers to use beside the columns, in the order of the rows; a path is that of an npy file.
+        Additional numeric features, one vector per row in the order of the table; an array or the
+        path of an npy file.
     drop_unlabeled : bool, default=False
-        Leave out rows without a label, which are an error otherwise.
+        Leave out rows without a label; otherwise they raise an error.
     encoding, delimiter : str, default=None
-        Of a text file.
+        Encoding and delimiter of a text file. By default UTF-8, or UTF-16 if the file begins with a
+        UTF-16 byte order mark, and the most frequent delimiter in the header.
     estimator : {"logistic", "boosting"}, "module:object" or classifier, default="logistic"
+        The model to fit; ``"module:object"`` is imported.
     scorer : "committee", classifier or None, default="committee"
         As in `check_labels`.
     noise_estimator, rounds, cv, n_jobs, random_state
@@ -206,7 +211,7 @@ def _row_data(table: Table, rows: TableRows, index: Any) -> RowData:
 
 
 def _with_rows_of_table(check: LabelCheck, table: Table, rows: TableRows) -> LabelCheck:
-    """Return the check with its subgroups, and the cells of its suspects."""
+    """Return the check with its subgroups and the cells of its suspects."""
     categories = () if rows.features is None else rows.features.encoder.categories
     hidden = {str(check.settings.label), *check.settings.redact}
     positions = [table.position(name) for name in check.columns]
@@ -223,7 +228,7 @@ def _shown_columns(table: Table, settings: CheckSettings) -> tuple[str, ...]:
 
 
 def _refuse_unused(settings: CheckSettings) -> tuple[str, ...]:
-    """Return a note on arguments that have no effect if probabilities are given."""
+    """Return a note on arguments that have no effect because probabilities were given."""
     if settings.probabilities is None:
         return ()
     if settings.rounds > 1:
@@ -236,14 +241,14 @@ def _refuse_unused(settings: CheckSettings) -> tuple[str, ...]:
 
 
 def _table_name(table: Any) -> str | None:
-    """Return the path of a table as it was passed; None for a frame."""
+    """Return the path of a table as it was passed, or None for a data frame."""
     if not isinstance(table, str | Path):
         return None
     return STDIN if str(table) == STDIN else str(table)
 
 
 def _index(table: Any) -> Any:
-    """Return the index of a pandas frame."""
+    """Return the index of a pandas data frame, or None for other tables."""
     index = getattr(table, "index", None)
     return None if index is None or callable(index) else np.asarray(index, dtype=object)
 
@@ -251,5 +256,5 @@ def _index(table: Any) -> Any:
 def _embeddings_name(embeddings: Any) -> str | None:
     if embeddings is None:
         return None
-    # In full, so that it is found from anywhere.
+    # Absolute, so that the file is found from any working directory.
     return str(Path(embeddings).resolve()) if isinstance(embeddings, str | Path) else AN_ARRAY

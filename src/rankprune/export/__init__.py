@@ -1,4 +1,4 @@
-"""The table given back: suspects marked or left out, or labels as reviewers settled them."""
+"""Export the table with suspects marked or left out, or with settled labels."""
 
 from rankprune.export._marked import export_table
 from rankprune.export._reviewed import Exported, export_reviewed, trail_path, write_trail

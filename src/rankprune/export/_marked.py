@@ -1,4 +1,4 @@
-"""The table with its suspects marked, or without them."""
+"""Export the table with its suspects marked or left out."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def export_table(
     prune: bool = False,
     spreadsheet_safe: bool = False,
 ) -> tuple[int, int]:
-    """Write the checked table to a new file, and return the rows kept and removed.
+    """Write the checked table to a new file, and return the numbers of rows kept and removed.
 
     Parameters
     ----------
     run : LabelCheck
     path : path
-        CSV, TSV or Parquet by its ending.
+        Output file; its extension selects CSV, TSV or Parquet.
     table : path or data frame, default=None
-        Current path of the table (default: its original path). A changed one is refused.
+        Current path of the table (default: its original path). A changed table raises an error.
     drop_suspects : bool, default=False
-        Leave suspects out; by default three columns are added that mark them. There are suspects
-        only where the check found noise.
+        Leave out the suspects. By default they are kept and marked by three added columns. There
+        are suspects only if the check found noise.
     prune : bool, default=False
-        With ``drop_suspects``: leave out the least believable rows even if the check did not find
+        With ``drop_suspects``, leave out the least believable rows even if the check did not find
         noise.
     spreadsheet_safe : bool, default=False
         Put an apostrophe before cells that a spreadsheet would read as formulas.
@@ -75,7 +75,7 @@ def export_table(
 
 
 def marks(run: LabelCheck, table: Table) -> dict[str, Any]:
-    """Return the columns that mark the suspects."""
+    """Return the added columns with probabilities and ranks."""
     table.refuse_taken(MARKS)
     probability = np.full(table.n_rows, np.nan)
     rank = np.zeros(table.n_rows, dtype=np.int64)

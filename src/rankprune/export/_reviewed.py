@@ -1,4 +1,4 @@
-"""The table with the labels that reviewers settled; every other cell as it was."""
+"""Export the table with settled labels and every other cell unchanged."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from rankprune.table._write import output_delimiter, output_format, write_table
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """The result of an export.
 
     Attributes
     ----------
     kept, removed : int
-        Rows.
+        Numbers of rows kept and removed.
     same_bytes : bool
-        Whether nothing but labels differs from the input, to the byte; of JSON lines, to the line.
+        Whether every byte (in JSON lines, every line) without a changed label equals the input.
     """
 
     kept: int
@@ -51,23 +51,24 @@ def export_reviewed(
     prune: bool = False,
     spreadsheet_safe: bool = False,
 ) -> Exported:
-    """Write the checked table with settled labels, and return what was written.
+    """Write the checked table with settled labels, and return the result of the export.
 
-    From a text file to one of the same kind every other byte stays as it was; elsewhere every
-    other cell does.
+    If input and output are text files of the same kind, every other byte stays the same; otherwise
+    every other cell does.
 
     Parameters
     ----------
     run, table, spreadsheet_safe
         As in `export_table`.
     path : path
-        CSV, TSV or Parquet by its ending; also JSON lines, if the table is one.
+        Output file; its extension selects CSV, TSV or Parquet, or JSON lines if the input is JSON
+        lines.
     rows : ndarray of int
-        Positions of the rows whose labels people settled.
+        Positions in the table of the settled rows.
     is_positive : ndarray of bool
-        Their labels.
+        Settled labels of these rows.
     drop_suspects : bool, default=False
-        Leave out the suspects that no reviewer has settled.
+        Leave out the suspects that are not settled.
     prune : bool, default=False
         As in `export_table`.
     """
@@ -102,12 +103,12 @@ def export_reviewed(
 
 
 def trail_path(path: Path) -> Path:
-    """Return the path of the record that belongs to an exported table."""
+    """Return the path of the audit trail of an exported table."""
     return path.with_name(f"{path.name}.trail.jsonl")
 
 
 def write_trail(path: Path, run: LabelCheck, settled: Settled) -> None:
-    """Write the record of who changed which label, and why, one JSON object per line."""
+    """Write who changed which label and why, as one JSON object per line."""
     lines = (json.dumps(entry, ensure_ascii=False) + "\n" for entry in settled.trail(run))
     write_whole(path, "".join(lines).encode())
 
@@ -115,14 +116,14 @@ def write_trail(path: Path, run: LabelCheck, settled: Settled) -> None:
 def _changed_labels(
     run: LabelCheck, rows: NDArray[np.intp], is_positive: NDArray[np.bool_]
 ) -> dict[int, str]:
-    """Return the new labels of those rows that had another."""
+    """Return the settled labels that differ from the given ones, by row position."""
     given = dict(zip(run.scores.rows.tolist(), run.scores.is_positive.tolist(), strict=True))
     settled = zip(rows.tolist(), is_positive.tolist(), strict=True)
     return {row: run.positive if new else run.negative for row, new in settled if given[row] != new}
 
 
 def _is_alike(table: Table, path: Path) -> bool:
-    """Return whether a file of this name is of the same kind as the text that was read."""
+    """Return whether the output is a text file of the same kind as the input."""
     if table.path is None:
         return False
     kind = FORMATS.get(path.suffix.lower())
@@ -132,9 +133,9 @@ def _is_alike(table: Table, path: Path) -> bool:
 
 
 def _relabeled(run: LabelCheck, table: Table, path: Path, labels: dict[int, str]) -> bool:
-    """Write a text file in which only labels have changed; return whether that worked.
+    """Write a text file in which only labels have changed, and return whether that succeeded.
 
-    The file is read again: if its unusual quoting makes it read differently, it is not kept.
+    The file is read back and discarded if its cells differ, for example because of unusual quoting.
     """
     label, encoding = str(run.settings.label), run.settings.encoding
     column = table.position(label)
@@ -161,7 +162,7 @@ def _relabeled(run: LabelCheck, table: Table, path: Path, labels: dict[int, str]
                     and _labels(written, column) == _expected(table, column, labels)
                 )
             if not is_same:
-                raise TableError("The new file does not read like the original.")
+                raise TableError("The new file does not match the original.")
     except TableError:
         return False
     return True
@@ -169,7 +170,7 @@ def _relabeled(run: LabelCheck, table: Table, path: Path, labels: dict[int, str]
 
 def _labels(table: Table, column: int) -> list[Any]:
     (found,) = table.fetch([f"c{column}"])
-    return np.ma.asarray(found).tolist()  # type: ignore[no-any-return]  # NumPy knows no better
+    return np.ma.asarray(found).tolist()  # type: ignore[no-any-return]  # tolist returns Any
 
 
 def _expected(table: Table, column: int, labels: dict[int, str]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The classifier that correct labels would have given: trained, kept in a file, applied."""
+"""Train a classifier on noisy labels, save it to a file, and apply it."""
 
 from rankprune.model._file import TableModel, load_model
 from rankprune.model._predict import predict_table

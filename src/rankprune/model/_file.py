@@ -1,6 +1,6 @@
-"""The model file: written and read with skops, so that it holds data and never code.
+"""Model files, written and read with skops, so that they hold data and never code.
 
-Types that are not known to be harmless are refused.
+Loading refuses types that are not known to be harmless.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rankprune.table._features import (
 )
 
 SCHEMA = 1
-# Parts of the models that come with this package, which skops does not know to be harmless.
+# Harmless types in the models of this package that skops does not trust by default.
 _OURS = (
     "rankprune.learners._committee.Boosting",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -34,23 +34,23 @@ _OURS = (
 
 @dataclass(frozen=True)
 class TableModel:
-    """A classifier of a table's rows, with what it takes to read them.
+    """A fitted classifier of table rows, with the encoder of its features.
 
     Attributes
     ----------
     encoder : Encoder
-        How a table becomes features.
+        Encodes a table as features.
     classifier : classifier
-        Fitted; its positive class is True.
+        Fitted classifier; its positive class is True.
     label : str
-        The column it predicts.
+        Name of the label column.
     positive, negative : str
-        Its two values.
+        The two labels.
     noise_rates : dict
-        By which it was corrected.
+        Noise rates used to correct the fit; empty for a plain fit.
     n_rows, n_pruned : int
-        Rows with a label, and those of them that were left out of the fit; 0 where the model comes
-        from a file.
+        Numbers of labeled rows and of rows left out of the fit; 0 if the model was loaded from a
+        file.
     """
 
     encoder: Encoder
@@ -76,7 +76,7 @@ class TableModel:
         return np.asarray(columns[:, position], dtype=np.float64)
 
     def save(self, path: Any) -> Path:
-        """Write the model to a file."""
+        """Write the model to a file, and return its path."""
         skops = _skops()
         place = Path(path)
         content = {
@@ -97,13 +97,13 @@ class TableModel:
 
 
 def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
-    """Return a model from its file, after refusing types that may do harm.
+    """Return the model in a file, or raise an error if the file holds types that may do harm.
 
     Parameters
     ----------
     path : path
     trusted : sequence of str
-        Types to allow beside those of scikit-learn and this package, as the error names them.
+        Types to allow besides those of scikit-learn and this package, as named by the error.
     """
     skops = _skops()
     place = Path(path)
@@ -113,7 +113,7 @@ def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
     try:
         unknown = [name for name in skops.get_untrusted_types(file=place) if name not in allowed]
     except Exception as error:  # a broken archive fails in many ways
-        raise TableError(f"{place} is not a model of rankprune: {error}.") from error
+        raise TableError(f"{place} is not a rankprune model: {error}.") from error
     moved = [name for name in unknown if name.startswith("rankprune.")]
     if moved:
         raise TableError(
@@ -127,7 +127,7 @@ def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
         )
     content = skops.load(place, trusted=sorted(allowed))
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise TableError(f"{place} is not a model that this version reads. Train it again.")
+        raise TableError(f"{place} is not a model that this version can read. Train it again.")
     encoder = Encoder(
         tuple(from_plain(Number, number) for number in content["numbers"]),
         tuple(from_plain(Category, category) for category in content["categories"]),

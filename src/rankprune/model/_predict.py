@@ -1,4 +1,4 @@
-"""Predict the rows of another table."""
+"""Predict the labels of a new table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def predict_table(
     encoding: str | None = None,
     delimiter: str | None = None,
 ) -> NDArray[np.float64]:
-    """Return the probability of the positive label for each row, and write the table with it.
+    """Return the probability of the positive label for each row, and optionally write a table.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def predict_table(
     table, embeddings, encoding, delimiter
         As in `check_table`.
     output : Path, default=None
-        Where the table goes with two more columns, the probability and the label.
+        File to write the table to, with two more columns: the probability and the label.
     """
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
         if output is not None:

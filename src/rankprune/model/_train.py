@@ -1,4 +1,4 @@
-"""Train the classifier that correct labels would have given, on a checked table."""
+"""Train a classifier on the noisy labels of a checked table."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def train_model(
     estimator: Any = None,
     prune: bool = False,
 ) -> TableModel:
-    """Return the classifier fitted to the rows that the check keeps, with correction weights.
+    """Return a classifier fitted to the rows that the check keeps, with correction weights.
 
     Parameters
     ----------
     run : LabelCheck
     table : path or data frame, default=None
-        Current path of the table (default: its original path). A changed one is refused.
+        Current path of the table (default: its original path). A changed table raises an error.
     embeddings : path or array, default=None
-        As in `check_table`; by default the file that was named for the check.
+        As in `check_table`; by default the file passed to the check.
     estimator : default=None
-        As in `check_table`; by default that of the check.
+        As in `check_table`; by default the model of the check.
     prune : bool, default=False
-        Drop the least believable rows even if the check did not find noise. Without it nothing is
-        dropped then.
+        Drop the least believable rows even if the check did not find noise. By default no rows are
+        dropped in that case.
     """
     chosen = chosen_model(run, estimator)
     rows = read_checked_rows(run, table, embeddings)
@@ -74,13 +74,13 @@ def train_model(
 
 @dataclass(frozen=True)
 class ReviewedModel:
-    """A model that was trained with settled labels.
+    """A model trained with settled labels.
 
     Attributes
     ----------
     model : TableModel
     n_rows, n_trusted, n_pruned : int
-        Rows with a label, those that people settled, and those of the others that were left out.
+        Numbers of labeled rows, of trusted or settled rows, and of other rows left out of the fit.
     """
 
     model: TableModel
@@ -100,21 +100,21 @@ def train_reviewed(
     prune: bool = False,
     n_jobs: int | None = None,
 ) -> ReviewedModel:
-    """Return the classifier fitted with labels that people settled, as `fit` does with trusted.
+    """Return a classifier fitted with settled labels, which are treated as trusted.
 
-    Settled rows are never pruned and have no correction weight. All rows are scored again, with the
-    settled labels, and the noise rates are estimated on the rest.
+    Settled rows are never pruned and have no correction weight. All rows are scored again with the
+    settled labels, and the noise rates are estimated from the remaining rows.
 
     Parameters
     ----------
     run, table, embeddings, estimator, prune
         As in `train_model`.
     rows : ndarray of int
-        Positions in the table of the rows that people settled.
+        Positions in the table of the settled rows.
     is_positive : ndarray of bool
-        Their labels.
+        Settled labels of these rows.
     n_jobs : int, default=None
-        Folds fitted at the same time.
+        Number of folds to fit in parallel.
     """
     settings = run.settings
     for name, known in (("scorer", ("committee", None)), ("noise_estimator", NOISE_ESTIMATORS)):
@@ -130,7 +130,7 @@ def train_reviewed(
     settled = np.zeros(len(y), dtype=bool) if found.trusted is None else found.trusted
     place = np.searchsorted(labels.rows, rows)
     y[place], settled[place] = is_positive, True
-    # Without noise found nothing is pruned, as if the labels were known to be right.
+    # If no noise was found, nothing is pruned: the noise rates are assumed to be 0.
     assumed = None if prune or acts(run.verdict) else 0.0
     classifier = RankPruningClassifier(
         chosen,
@@ -158,7 +158,7 @@ def train_reviewed(
 
 
 def _features(rows: TableRows) -> Features:
-    assert rows.features is not None  # always made when a checked table is read again
+    assert rows.features is not None  # always computed when a checked table is read again
     return rows.features
 
 
@@ -170,7 +170,7 @@ def train_plain(
     estimator: Any = "logistic",
     random_state: int = 0,
 ) -> TableModel:
-    """Return a classifier fitted to a table's labels as they are, for comparison.
+    """Return a classifier fitted to the given labels of a table, for comparison.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A run directory as one self-contained HTML page."""
+"""Render a run directory as one self-contained HTML page."""
 
 from rankprune.report._page import render_report, write_report
 

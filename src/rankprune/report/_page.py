@@ -1,4 +1,4 @@
-"""The report page: it shows what the record of a check holds, and computes nothing."""
+"""Render the report page from the record of a check, without recomputing anything."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from rankprune.run._words import (
 from rankprune.storage._atomic import write_whole
 
 TOP = 100
-# Bytes for the cells of suspects, so that the page stays below 2 MB, and for the tags around each.
+# Maximum size in bytes of the cells of suspects, which keeps the page below 2 MB, and an allowance
+# for the tags around each text.
 _CELL_BYTES, _MARKUP = 1_300_000, 20
 _MAX_NOTES = 40
 _HIDDEN = "(redacted)"
@@ -43,11 +44,11 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
     ----------
     run : path or LabelCheck
     path : path, default=None
-        ``report.html`` in the run directory by default.
+        Output file; by default ``report.html`` in the run directory.
     top : int, default=100
         Number of suspects to show.
     redact : sequence of str
-        Columns whose cells are hidden.
+        Columns whose cells are hidden, in addition to those redacted by the check.
 
     Examples
     --------
@@ -79,9 +80,9 @@ def render_report(
     top: int = TOP,
     redact: Sequence[str] = (),
 ) -> str:
-    """Return the report as HTML, with the result of an audit, if there was one.
+    """Return the report as HTML, with the result of an audit if one is passed.
 
-    The other arguments are those of `write_report`.
+    The other parameters are the same as in `write_report`.
     """
     try:
         import jinja2
@@ -92,7 +93,7 @@ def render_report(
         ) from error
     hidden = {*redact, *check.settings.redact}
     unknown = sorted(hidden - set(_columns(check)))
-    # Of very wide tables not all names are kept.
+    # For very wide tables, not all column names are stored.
     if unknown and check.source.n_columns <= len(_columns(check)) + 1:
         raise ValueError(
             f"redact must name columns of the run, got {unknown[0]!r}. It has "
@@ -151,7 +152,7 @@ def _read(name: str) -> str:
 def _fitting(
     check: LabelCheck, suspects: Sequence[SuspectRow], hidden: set[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield as many suspects as fit on the page."""
+    """Yield suspects, as many as fit on the page."""
     left = _CELL_BYTES
     for row in suspects:
         cells = [
@@ -194,7 +195,7 @@ def _classes(check: LabelCheck) -> list[tuple[str, int, int]]:
 
 
 def _histogram(check: LabelCheck) -> list[tuple[str, int, int]]:
-    """Return the histogram in ten bins, few enough to read."""
+    """Return the histogram reduced to ten bins."""
     found = check.histogram
     at_once = len(found.positive) // 10
     return [
@@ -208,7 +209,7 @@ def _histogram(check: LabelCheck) -> list[tuple[str, int, int]]:
 
 
 def _curve(check: LabelCheck) -> list[tuple[str, list[tuple[float, float, float, float]]]]:
-    """Return both curves at a few points."""
+    """Return a few points of both separability curves."""
     curves = []
     for name, side in (
         (check.positive, check.separability.positive),

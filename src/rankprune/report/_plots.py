@@ -1,4 +1,4 @@
-"""The library's own displays as SVG that takes on the colours of the page."""
+"""Draw the displays of the library as SVG in the colours of the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from rankprune.diagnostics import (
 )
 from rankprune.run import LabelCheck
 
-# Stands for the colour of the page's text, which is not known here; no plot uses it otherwise.
+# Placeholder for the text colour of the page, replaced by ``currentColor``; no plot uses this
+# colour for anything else.
 _INK = "#010203"
 _RC: dict[Any, Any] = {
     "svg.fonttype": "path",
@@ -70,7 +71,7 @@ def _svg(name: str, plot: Callable[[Any], Any], height: float) -> str:
             "The report needs matplotlib, which is not installed. Install rankprune[cli]."
         ) from error
     text = io.StringIO()
-    # The salt makes identifiers the same in every run.
+    # A fixed salt makes the identifiers reproducible.
     with matplotlib.rc_context({**_RC, "svg.hashsalt": name}):
         figure = Figure(figsize=(5.6, height), layout="constrained")
         plot(figure.subplots())
@@ -79,14 +80,14 @@ def _svg(name: str, plot: Callable[[Any], Any], height: float) -> str:
 
 
 def _inlined(svg: str, name: str) -> str:
-    """Return the SVG element alone, in the page's colours, its identifiers unlike other plots'."""
+    """Return the SVG element alone, with the page's text colour and unique identifiers."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = svg.replace(_INK, "currentColor")
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
-    # The picture is as wide as its place; its words are in the caption and in the table.
+    # Without width and height, the picture fills its container; the caption labels it.
     return re.sub(
         r'<svg [^>]*?(viewBox="[^"]+")[^>]*>',
         rf'<svg \1 role="img" aria-labelledby="{name}-title" xmlns="http://www.w3.org/2000/svg" '

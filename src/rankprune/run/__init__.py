@@ -1,4 +1,4 @@
-"""The record of one check: settings, results, scores, reviewers' decisions, and its words."""
+"""The record of one check: settings, results, scores, reviewers' decisions, and texts."""
 
 from rankprune.run._label_check import LabelCheck
 

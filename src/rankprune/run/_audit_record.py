@@ -20,21 +20,21 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class AuditRecord:
-    """What people found in a random sample of the rows of a run.
+    """The result of a blind audit of a random sample of rows.
 
     Attributes
     ----------
     estimate : AuditEstimate
     n_unjudged : int
-        Rows of the sample not judged yet; they count as unsure.
+        Number of sampled rows not judged yet; they count as unsure.
     n_disagreements : int
-        Rows that reviewers judge differently and nobody has settled; they count as unsure too.
+        Number of rows with an unsettled disagreement between reviewers; they count as unsure too.
     reviewers : tuple of str
     before_after : BeforeAfter or None
-        The plain model and the one without suspects, judged on the sample.
+        Errors on the sample of the plain model and of the model trained without suspects.
     notes : tuple of str
     scores_sha256 : str
-        Of the scores that the sample was drawn by.
+        SHA-256 hash of the scores file from which the sample was drawn.
     """
 
     estimate: AuditEstimate
@@ -51,7 +51,7 @@ class AuditRecord:
         return self.n_unjudged == 0
 
     def save(self, folder: Path) -> Path:
-        """Write it to the run directory."""
+        """Write the audit to the run directory, and return the path of its file."""
         content = {"schema": SCHEMA, **to_plain(self)}
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         write_whole(folder / AUDIT, text.encode())
@@ -59,7 +59,7 @@ class AuditRecord:
 
     @classmethod
     def load(cls, folder: Path) -> AuditRecord | None:
-        """Return the audit of the run in a directory, or None if it was never audited."""
+        """Return the audit of a run directory, or None if its scores were never audited."""
         path = folder / AUDIT
         if not path.is_file():
             return None
@@ -73,5 +73,5 @@ class AuditRecord:
                 f"{path} is not an audit that this version can read. Estimate again from the "
                 "answers, which are in the decision log."
             ) from error
-        # An audit of an earlier check of other scores says nothing about these suspects.
+        # An audit of other scores, from an earlier check, does not apply to these suspects.
         return found if found.scores_sha256 == file_sha256(folder / SCORES) else None

@@ -1,4 +1,4 @@
-"""The table of a run, opened again: refused where its content or its embeddings have changed."""
+"""Open the table of a run again; raise an error if the table or its embeddings have changed."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from rankprune.table import Table, open_table
 
 
 def chosen_model(run: LabelCheck, model: Any) -> Any:
-    """Return the model that was passed, or the one of the check."""
+    """Return the model that was passed, or by default the model used by the check."""
     name = run.settings.estimator
     if model is None and name not in MODELS:
-        # What a file names is not imported and called because a file says so.
+        # Code is never imported because a file names it.
         raise TableError(
             f"The check used your own model, {name!r}, and files never decide what is imported. "
-            "Name it again, such as estimator='my_module:my_model'."
+            "Pass it again, such as estimator='my_module:my_model'."
         )
     return find_model(name if model is None else model)
 
 
 @contextmanager
 def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> Iterator[Table]:
-    """Open the table of a run, and refuse it if it has changed since the check.
+    """Open the table of a run, or raise an error if it has changed since the check.
 
     Parameters
     ----------
     run : LabelCheck
     table : path or data frame, default=None
-        The table as it is now; by default it is read from its original path.
+        Current path of the table, or the data frame (default: its original path).
     watch : bool, default=True
         As in `open_table`.
     """
@@ -58,14 +58,14 @@ def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> I
 
 
 def read_checked_rows(run: LabelCheck, table: Any = None, embeddings: Any = None) -> TableRows:
-    """Return the rows of a run's table, with the embeddings that it was checked with.
+    """Return the rows of a run's table, with the embeddings used by the check.
 
     Parameters
     ----------
     run, table
         As in `open_checked`.
     embeddings : path or array, default=None
-        By default the file that was named for the check.
+        By default the file passed to the check.
     """
     settings = run.settings
     with open_checked(run, table) as opened:

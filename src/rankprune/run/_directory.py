@@ -1,4 +1,4 @@
-"""The files of a run directory, and what must not replace them."""
+"""The files of a run directory, and checks that protect them from being replaced."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rankprune.storage._atomic import (
 )
 
 RESULT, SCORES, REPORT = "result.json", "scores.parquet", "report.html"
-# Files of a run directory that no other output may replace.
+# Files in a run directory that no other output may replace.
 KEPT = (RESULT, SCORES, "review.sqlite", "audit.json")
 
 
 def check_place(folder: Path, force: bool, *inputs: Path | None) -> None:
-    """Raise an error if a run could not be saved, before anything is computed for it."""
+    """Raise an error if a run cannot be saved; called before anything is computed."""
     refuse_existing(folder, force)
     for name in (RESULT, SCORES, REPORT):
         refuse_same_file(folder / name, *inputs)
@@ -27,7 +27,7 @@ def check_place(folder: Path, force: bool, *inputs: Path | None) -> None:
 def refuse_output(output: Path, force: bool, *inputs: Path | None) -> None:
     """Raise an error if a file cannot be written, or would replace an input or a run.
 
-    A run directory keeps what cannot be made again, so nothing else is written over its files.
+    Files of a run directory cannot be recreated, so no other output may overwrite them.
     """
     refuse_existing_file(output, force)
     refuse_same_file(output, *inputs)
@@ -39,11 +39,11 @@ def refuse_output(output: Path, force: bool, *inputs: Path | None) -> None:
 
 
 def refuse_existing(folder: Path, force: bool) -> None:
-    """Raise an error if a run would be replaced without force."""
+    """Raise an error if the folder holds other files, or a run that may not be replaced."""
     if folder.exists() and not folder.is_dir():
         raise TableError(f"{folder} is a file. Choose a folder for the run.")
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    # Unfinished files that a killed process left behind.
+    # Ignore unfinished files left behind by a killed process.
     names = {name for name in names if not name.endswith(".part")}
     if not names:
         return

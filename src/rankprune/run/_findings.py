@@ -12,17 +12,19 @@ from rankprune.core import ConfidentCounts, NoiseRates
 
 @dataclass(frozen=True)
 class Source:
-    """Where the rows came from.
+    """The source of the rows.
 
     Attributes
     ----------
     name : str
-        What to call it: a file's name, ``stdin``, ``data frame`` or ``arrays``.
+        Name used in messages: a file name, ``stdin``, ``data frame`` or ``arrays``.
     path : str or None
-        Of the file.
+        Absolute path of the file.
     sha256 : str or None
-        Of the file's bytes.
+        SHA-256 hash of the bytes of the input, or of the names and cells of a data frame; None for
+        arrays.
     n_rows, n_columns : int
+        Numbers of rows and columns.
     """
 
     name: str
@@ -34,7 +36,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Rows by their probability, in bins of equal width from 0 to 1, for each given label."""
+    """Numbers of rows with each given label, in bins of equal width of the probability."""
 
     positive: NDArray[np.float64]
     negative: NDArray[np.float64]
@@ -50,8 +52,8 @@ class Confident:
 
     @classmethod
     def of(cls, rates: NoiseRates) -> Confident:
-        """Return what the paper's estimator found on the way to its rates."""
-        assert rates.counts is not None  # this estimator has them
+        """Return the thresholds and counts behind rates from the paper's estimator."""
+        assert rates.counts is not None  # always set by this estimator
         return cls(
             float(rates.positive_threshold or 0.0),
             float(rates.negative_threshold or 0.0),
@@ -61,16 +63,17 @@ class Confident:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Rows that another row repeats in every feature.
+    """Numbers of rows that are equal to another row in every feature.
 
     Attributes
     ----------
     n_rows : int
+        Number of rows with an exact copy.
     n_straddling : int
-        Those with a copy in another fold, which a model may know by heart.
+        Number of rows whose copies fall into different folds; a model may have memorised them.
     n_contradicting : int
-        Those with a copy that carries the other label: one of the two is wrong, or the features
-        do not decide the label.
+        Number of rows whose copies have different labels: one label is wrong, or the features do
+        not determine the label.
     """
 
     n_rows: int
@@ -80,14 +83,15 @@ class Duplicates:
 
 @dataclass(frozen=True)
 class Subgroup:
-    """Suspects among the rows that share a value.
+    """Suspects among the rows that share a value of a column.
 
     Attributes
     ----------
     column, value : str
     n_rows, n_suspects : int
+        Numbers of rows and of suspects with this value.
     stands_out : bool
-        Whether its share of suspects differs from that of all rows by more than chance.
+        Whether their share of suspects differs from that of all rows by more than chance.
     """
 
     column: str
@@ -104,18 +108,19 @@ class SuspectRow:
     Attributes
     ----------
     rank : int
-        1 for the most suspicious row.
+        Rank by suspicion, 1 for the most suspicious row.
     row : int
-        Its position in the table, counted from 0.
+        Position in the table, counted from 0.
     index : str or None
-        Its label in the index of a pandas data frame.
+        Label in the index of a pandas data frame.
     id : str or None
-        Its cell in the column of identifiers.
+        Cell in the identifier column.
     label : str
-        As given.
+        Given label.
     probability : float
-        Of the positive label, by models that did not see the row.
+        Out-of-fold or given probability of the positive label.
     reason : str
+        Why the row is a suspect.
     cells : tuple of str or None
         Some of its cells, truncated if long.
     """
@@ -131,22 +136,22 @@ class SuspectRow:
 
     @property
     def number(self) -> int:
-        """Return the number of the row as files and pages show it, counted from 1."""
+        """Return the row number shown in files and on pages, counted from 1."""
         return self.row + 1
 
 
 @dataclass(frozen=True)
 class BeforeAfter:
-    """Errors on trusted labels of a plain fit and of Rank Pruning, each out of fold.
+    """Out-of-fold errors of a plain fit and of Rank Pruning, on rows with known labels.
 
     Attributes
     ----------
     n_rows : int
-        Trusted rows that were judged.
+        Number of trusted or audited rows.
     before, after : float
-        Share of them that each model gets wrong.
+        Share of these rows that each model misclassifies.
     low, high : float
-        95 % interval of the difference after - before.
+        95 % confidence interval for the difference ``after - before``.
     """
 
     n_rows: int

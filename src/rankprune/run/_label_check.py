@@ -1,7 +1,7 @@
-"""The record of one check: what was asked, what was found, and the scores of every row.
+"""The record of one check: its settings, its results, and the scores of every row.
 
-A run directory holds it as ``result.json`` and ``scores.parquet``; report and review read that,
-and compute nothing again.
+A run directory stores it as ``result.json`` and ``scores.parquet``. Report and review read these
+files and recompute nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rankprune.storage._json_records import from_plain, to_plain
 from rankprune.table._write import write_errors
 
 SCHEMA = 2
-# The rates that stand at the top of result.json, where scripts look for them.
+# Rates at the top level of result.json, where scripts expect them.
 _TOP = (
     "positive_noise_rate",
     "negative_noise_rate",
@@ -54,50 +54,53 @@ _TOP = (
 
 @dataclass(frozen=True)
 class LabelCheck:
-    """What is wrong with the labels of a table: how many, which, and how sure that is.
+    """The result of a check: how many labels are wrong, which ones, and how certain that is.
 
-    Made by `check_labels` and `check_table`, saved to and loaded from a run directory.
+    Returned by `check_labels` and `check_table`; saved to and loaded from a run directory.
 
     Attributes
     ----------
     positive, negative : str
-        What the two labels are called.
+        The two labels, as text.
     verdict : Verdict
         Clean, noise found, or cannot tell, with the reasons.
     noise_rates : NoiseRates
-        The answer: the estimate, or no noise where the verdict is clean. Every number that is
-        shown or printed comes from here and from ``intervals``.
+        The answer: the estimated rates, or zero noise if the verdict is clean. All rates that are
+        shown or printed come from here and from ``intervals``.
     estimated_rates : NoiseRates
-        As estimated, whatever the verdict.
+        The estimated rates, whatever the verdict.
     intervals : NoiseRateIntervals
-        Around ``noise_rates``.
+        Intervals around ``noise_rates``.
     separability, calibration, histogram, confident
-        What the report draws.
+        Data for the plots and tables of the report.
     positive_cutoff, negative_cutoff : float or None
-        Probabilities at which suspects begin.
+        Cut-off of each label: the probability of its least suspicious suspect, None if there are
+        no suspects with that label.
     out_of_fold : bool
-        Whether the probabilities were computed here, by models that did not see the row; False
-        where they were given.
+        Whether the check computed the probabilities, with models that did not see the row; False
+        if probabilities were passed.
     n_groups : int or None
-        Groups that no fold splits.
+        Number of groups, which are never split between folds.
     duplicates : Duplicates or None
-        None where no features were looked at.
+        Numbers of exact copies; None if there were no features to compare.
     subgroups : tuple of Subgroup
     suspects : tuple of SuspectRow
-        The most suspicious first, some hundreds at most.
+        The most suspicious rows, at most 500, in order of suspicion.
     columns : tuple of str
-        Of the cells of suspects.
+        Names of the columns whose cells are stored with the suspects.
     before_after : BeforeAfter or None
-        Where rows were trusted.
+        Comparison of models on trusted rows, if possible.
     notes, warnings : tuple of str
-        What was decided about the columns, and what to beware of.
+        Decisions about columns and labels, and problems that affect the result.
     source : Source
     settings : CheckSettings
-        The arguments of the check; prints itself as the command that repeats it.
+        The arguments of the check; ``str(settings)`` is the command that repeats it.
     versions : dict of str to str
+        Versions of Python and of the packages used.
     tally : Tally
+        Numbers of rows and suspects by label.
     scores : Scores or SavedScores
-        Of each row; in a file, until they are asked for, where there are very many.
+        Scores of every row; read from a file when first needed, if they are not in memory.
 
     Examples
     --------
@@ -141,17 +144,17 @@ class LabelCheck:
 
     @property
     def n_rows(self) -> int:
-        """Return the number of rows with a label."""
+        """Return the number of labeled rows."""
         return self.tally.n_positive + self.tally.n_negative
 
     @property
     def n_suspects(self) -> int:
-        """Return the number of labels that are likely wrong."""
+        """Return the number of suspects, rows whose label is likely wrong."""
         return self.tally.n_positive_suspects + self.tally.n_negative_suspects
 
     @property
     def wrong_share(self) -> float:
-        """Return the share of all labels that are wrong."""
+        """Return the estimated share of all labels that are wrong."""
         return self.noise_rates.wrong_share
 
     def suspect_rows(self) -> NDArray[np.intp]:
@@ -182,7 +185,7 @@ class LabelCheck:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the scores of the rows, as values that JSON can hold."""
+        """Return everything except the scores of the rows, as JSON-compatible values."""
         rates = {name: getattr(self.noise_rates, name) for name in _TOP}
         top = {
             "schema": SCHEMA,
@@ -200,16 +203,18 @@ class LabelCheck:
         return "\n".join(summary_lines(self))
 
     def save(self, folder: Any, *, force: bool = False, report: str | None = None) -> Path:
-        """Write the run directory: ``scores.parquet``, the report if there is one, ``result.json``.
+        """Write a run directory, and return its path.
+
+        It holds ``scores.parquet``, ``result.json``, and ``report.html`` if a report is passed.
 
         Parameters
         ----------
         folder : path
-            Made where it does not exist.
+            Created if it does not exist.
         force : bool, default=False
-            Replace an earlier run there.
+            Replace an earlier run in the folder.
         report : str, default=None
-            The page, as `rankprune.report.render_report` makes it.
+            The report as HTML, from `rankprune.report.render_report`.
         """
         place = Path(folder)
         refuse_existing(place, force)
@@ -224,7 +229,7 @@ class LabelCheck:
             written = file_sha256(part)
         if report is not None:
             write_whole(place / REPORT, report.encode())
-        # Last, so that a run cut short is noticed: it names the scores that belong to it.
+        # Written last: its hash of the scores reveals a run that was cut short.
         result = {**self.to_dict(), "scores_sha256": written}
         text = json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         write_whole(place / RESULT, text.encode())
@@ -232,7 +237,7 @@ class LabelCheck:
 
     @classmethod
     def load(cls, folder: Any) -> LabelCheck:
-        """Return the check that was saved to a run directory."""
+        """Return the check saved in a run directory."""
         folder = Path(folder)
         path = folder / RESULT
         if not path.is_file():
@@ -245,7 +250,7 @@ class LabelCheck:
             schema, written = result["schema"], result["scores_sha256"]
             with_ids = result["settings"].get("id") is not None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TableError(f"{path} is not a result of rankprune. Check again.") from error
+            raise TableError(f"{path} is not a rankprune result. Check again.") from error
         if schema != SCHEMA:
             raise TableError(
                 f"{path} was written by another version of rankprune (schema {schema}; this "

@@ -1,4 +1,4 @@
-"""The rows that training and exporting leave out: the suspects, where noise was found."""
+"""The rows that training and export leave out: by default the suspects."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rankprune.table._special_columns import read_flags
 def pruned_rows(
     run: LabelCheck, *, prune: bool = False, trusted: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return which rows with a label are left out, and the weight of every one of them.
+    """Return the prune mask of the labeled rows, and the weight of each row.
 
     Parameters
     ----------
     run : LabelCheck
     prune : bool, default=False
-        Prune by the estimated rates even if the check did not find noise.
+        Prune with the estimated rates even if the check did not find noise.
     trusted : ndarray of bool, default=None
         Rows that are never pruned.
     """
@@ -32,8 +32,8 @@ def pruned_rows(
     rates = run.estimated_rates
     if not rates.reliable:
         raise TableError(
-            "prune must be False here: the scores do not tell the labels apart, so nothing says "
-            "which rows to leave out. Use a stronger model."
+            "prune must be False here: the scores do not tell the labels apart, so they cannot "
+            "show which rows to leave out. Use a stronger model."
         )
     is_doubted = np.ones(len(scores.rows), dtype=bool) if trusted is None else ~trusted
     labels = scores.is_positive[is_doubted]
@@ -45,6 +45,6 @@ def pruned_rows(
 
 
 def trusted_rows(run: LabelCheck, table: Table) -> NDArray[np.bool_] | None:
-    """Return which rows with a label are trusted, read from the open table."""
+    """Return which labeled rows are trusted, or None if the check had no trusted column."""
     column = run.settings.trusted
     return None if column is None else read_flags(table, column, "trusted", run.scores.rows)

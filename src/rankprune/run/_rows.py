@@ -1,4 +1,4 @@
-"""The rows of a table, read as the settings of a check say."""
+"""Read the rows of a table according to the settings of a check."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ from rankprune.table._special_columns import (
 
 @dataclass(frozen=True)
 class TableRows:
-    """The rows with a label, and what the table says about them.
+    """The labeled rows of a table.
 
     Attributes
     ----------
     labels : Labels
     features : Features or None
-        None where probabilities were given, so that nothing is fitted.
+        None if ``read_rows`` was called with ``features=False``.
     embeddings : ndarray or None
-        Of all rows of the table.
+        Embeddings of all rows of the table, labeled or not.
     embeddings_sha256 : str or None
+        SHA-256 hash of the embeddings.
     probabilities, groups, trusted, ids : ndarray or None
+        Values of the columns with a special role; None if no column was named.
     """
 
     labels: Labels
@@ -49,7 +51,7 @@ class TableRows:
 def read_rows(
     table: Table, settings: CheckSettings, embeddings: Any, *, features: bool = True
 ) -> TableRows:
-    """Return the rows of an open table.
+    """Return the labeled rows of an open table.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ def read_rows(
     settings : CheckSettings
     embeddings : path, array or None
     features : bool, default=True
-        Whether to make features of the columns.
+        Whether to compute features and read the embeddings.
     """
     labels = read_labels(
         table,

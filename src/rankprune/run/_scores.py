@@ -1,4 +1,4 @@
-"""The scores of every row of a check: in memory, or in the file of its run directory."""
+"""The scores of every row of a check, in memory or in a file."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from numpy.typing import NDArray
 from rankprune.storage._json_records import from_plain
 from rankprune.storage._sql import sql_text
 
-# A word of SQL, and so in quotes.
+# Quoted, because it is a keyword of SQL.
 _INDEX = '"index", '
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What was found for every row with a label, in the order of the table.
+    """The scores of every labeled row, in the order of the table.
 
     Attributes
     ----------
     rows : ndarray of int
-        Positions in the table, from 0; rows without a label are left out.
+        Positions in the table, counted from 0.
     is_positive : ndarray of bool
-        Given labels.
+        Whether the given label is positive.
     probability : ndarray of float
-        Out-of-fold probability of the positive label.
+        Out-of-fold or given probability of the positive label.
     suspect : ndarray of bool
         Whether the label is likely wrong.
     rank : ndarray of int
-        1 for the most suspicious row, 0 for rows that are not suspect.
+        Rank by suspicion: 1 for the most suspicious row, 0 for rows that are not suspects.
     weight : ndarray of float
-        For a fit to the rows that are kept; 0 for suspects.
+        Correction weight for a fit to the kept rows; 0 for suspects.
     ids : ndarray of str or None
-        Cells of the column of identifiers, if one was named.
+        Cells of the identifier column; None if no column was named.
     index : ndarray or None
         Labels of the rows in the index of a pandas data frame.
     """
@@ -53,19 +53,20 @@ class Scores:
 
 @dataclass(frozen=True)
 class SavedScores:
-    """The same as `Scores` in a file, which is read when the rows are needed.
+    """`Scores` in a file, which is read when they are first needed.
 
     Attributes
     ----------
     path : Path
-        A file as in a run directory.
+        A ``scores.parquet`` file.
     with_ids : bool
-        Whether its ``id`` holds cells of a column, rather than row numbers.
+        Whether its ``id`` column holds cells of the table rather than row numbers.
     """
 
     path: Path
     with_ids: bool
-    # The temporary folder that the file is removed with, unless it is in a run directory.
+    # Owner of the temporary folder that holds the file, which is removed with it; None if the file
+    # is in a run directory.
     folder: Any = None
 
     @cached_property
@@ -80,7 +81,7 @@ class SavedScores:
 
 @dataclass(frozen=True)
 class Tally:
-    """Rows with each label, and the suspects among them."""
+    """Numbers of rows with each label, and of the suspects among them."""
 
     n_positive: int
     n_negative: int
@@ -89,7 +90,7 @@ class Tally:
 
     @classmethod
     def of(cls, scores: Scores) -> Tally:
-        """Return the numbers of rows that are in memory."""
+        """Return the counts for scores in memory."""
         is_positive, suspect = scores.is_positive, scores.suspect
         n_positive, n_both = np.count_nonzero(is_positive), np.count_nonzero(is_positive & suspect)
         return cls(
@@ -101,24 +102,26 @@ class Tally:
 
 
 def reason_for(label: str, sure: float, out_of_fold: bool) -> str:
-    """Return why a row is a suspect, from its label and the probability of that label."""
-    return f"labeled {label}, but {_who(out_of_fold)} give that {100 * sure:.1f} %"
+    """Return why a row is a suspect, given its label and the probability of that label."""
+    return f"labeled {label}; {_opinion(out_of_fold)} {100 * sure:.1f} %"
 
 
 def _reason_sql(label: str, sure: str, out_of_fold: bool) -> str:
-    """Return the SQL that says the same of every row."""
-    middle = sql_text(f", but {_who(out_of_fold)} give that ")
+    """Return SQL that computes the text of `reason_for` for each row."""
+    middle = sql_text(f"; {_opinion(out_of_fold)} ")
     return f"'labeled ' || {label} || {middle} || printf('%.1f %%', 100 * ({sure}))"
 
 
-def _who(out_of_fold: bool) -> str:
-    return "models that did not see the row" if out_of_fold else "the given probabilities"
+def _opinion(out_of_fold: bool) -> str:
+    if out_of_fold:
+        return "models that did not see the row give this label a probability of"
+    return "the given probability of this label is"
 
 
 def write_scores(
     path: Path, scores: Scores, names: tuple[str, str], n_rows: int, *, out_of_fold: bool
 ) -> None:
-    """Write one row for each row of the table; those without a label have no score."""
+    """Write one row for each row of the table; unlabeled rows have no score."""
     with _connected() as connection:
         columns: dict[str, Any] = {
             "row": scores.rows + 1,
@@ -158,17 +161,18 @@ def copy_scores_sql(
     n_missing: int,
     n_rows: int,
 ) -> str:
-    """Return the SQL that writes the scores of rows, in the order of the table.
+    """Return SQL that writes the scores of all rows to a file, in the order of the table.
 
-    ``source`` has the columns row (from 1), is_positive, probability, suspect, rank (0 for rows
-    that are not suspect), weight, and id and index where rows have them.
+    ``source`` has the columns row (counted from 1), is_positive, probability, suspect, rank (0 for
+    rows that are not suspects) and weight, and also id and index if ``with_ids`` and
+    ``with_index`` are set.
     """
     positive, negative = (sql_text(name) for name in names)
     label = f"CASE WHEN is_positive THEN {positive} ELSE {negative} END"
     sure = "CASE WHEN is_positive THEN probability ELSE 1 - probability END"
     reason = _reason_sql(f"({label})", sure, out_of_fold)
     if n_missing:
-        # Every row of the table has one here, so that the two can be read side by side.
+        # Add the unlabeled rows, so that the file lines up with the table row by row.
         source = (
             f"(SELECT number AS row, * EXCLUDE (number, row) FROM range(1, {n_rows + 1}) "
             f"t(number) LEFT JOIN {source} ON number = row ORDER BY number)"

@@ -1,4 +1,4 @@
-"""What a check was asked to do: kept with the run, and printed as the command that repeats it."""
+"""The settings of a check: stored with the run, and printed as the command that repeats it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankprune.table._labels import means_none
 
 AN_ARRAY = "(an array)"
 STDIN = "-"
-# What the command line calls arguments by other names.
+# Arguments whose flags have another name on the command line.
 _FLAGS = {"groups": "group"}
 _SINGLE = ("id", "groups", "probabilities", "trusted", "embeddings", "encoding", "delimiter")
 _REPEATED = ("drop", "keep", "text", "redact")
@@ -27,24 +27,29 @@ class CheckSettings:
     Attributes
     ----------
     table : str or None
-        The path as it was passed, ``"-"`` for standard input; None for a data frame or arrays.
+        The path as passed, or ``"-"`` for standard input; None for a data frame or arrays.
     label : str or None
-        The column of labels; None where labels came as an array.
+        The label column; None if labels were passed as an array.
     pos_label, neg_label : str or None
-        The two labels of a table as text; of arrays, what was passed.
+        The two labels of a table, as text; for arrays, the ``repr`` of what was passed.
     id, groups, probabilities, trusted : str or None
         Columns with a special role.
     drop, keep, text, redact : tuple of str
+        Columns, as in `check_table`.
     embeddings : str or None
-        The path of the file; ``"(an array)"`` for an array.
+        Absolute path of the file, or ``"(an array)"`` for an array.
     embeddings_sha256 : str or None
-        Of the numbers in it.
+        SHA-256 hash of the embeddings.
     estimator, scorer, noise_estimator : str or None
-        Names, or how an object of the caller's shows itself.
+        Names, or the ``repr`` of objects.
     rounds, random_state : int
-    cv : str
+        As in `RankPruningClassifier`.
+    cv : int or None
+        Number of folds; None if a splitter was passed.
     drop_unlabeled : bool
+        As in `check_table`.
     encoding, delimiter : str or None
+        As in `check_table`.
     """
 
     table: str | None = None
@@ -73,20 +78,20 @@ class CheckSettings:
 
     @property
     def is_of_table(self) -> bool:
-        """Return whether a table was checked, rather than arrays."""
+        """Return whether a table was checked rather than arrays."""
         return self.label is not None
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns that were named, by the argument that names them."""
+        """Return the column arguments, by name."""
         roles = ("id", "groups", "probabilities", "trusted")
         return {name: getattr(self, name) for name in (*roles, *_REPEATED)}
 
     def hides(self, column: str | None) -> bool:
-        """Return whether cells of a column are kept out of sight."""
+        """Return whether the cells of a column must not be shown."""
         return column in self.redact
 
     def __str__(self) -> str:
-        """Return what repeats the check: a command, or a call where a command cannot say it."""
+        """Return the command that repeats the check, or a Python call if no command can."""
         if not self.is_of_table:
             return f"rankprune.check_labels({', '.join(['X', 'y', *self._arguments()])})"
         if self._needs_python():
@@ -105,12 +110,12 @@ class CheckSettings:
     def _as_code(self, name: str, value: Any) -> str:
         if isinstance(value, tuple):
             return repr(list(value))
-        # Objects of the caller's are kept as they show themselves, and labels of arrays too.
+        # Objects, and labels of arrays, are already stored as their repr.
         is_code = name in ("estimator", "scorer", "noise_estimator") and not _is_name(value)
         return value if is_code or (name == "pos_label" and not self.is_of_table) else repr(value)
 
     def _words(self) -> list[str]:
-        """Return the command, word by word."""
+        """Return the words of the command."""
         words = ["rankprune", "check", str(self.table), "--label", str(self.label)]
         words += ["--positive", str(self.pos_label)]
         if means_none(str(self.neg_label)):
@@ -125,7 +130,7 @@ class CheckSettings:
         return [*words, "--drop-unlabeled"] if self.drop_unlabeled else words
 
     def _needs_python(self) -> bool:
-        """Return whether a frame, an array or an object of the caller's was used."""
+        """Return whether a data frame, an array or an object was passed, which needs Python."""
         model = self.estimator or ""
         return (
             self.table is None
@@ -141,16 +146,6 @@ _DEFAULT = CheckSettings()
 
 
 def _is_name(text: str | None) -> bool:
-    """Return whether a model or an estimator is called by a name that the command line takes."""
+    """Return whether the command line accepts this name of a model or an estimator."""
     known = text in (None, "committee", *MODELS, *NOISE_ESTIMATORS)
     return known or re.fullmatch(r"[\w.]+:\w+", str(text)) is not None
-
-
-def column_names(names: Any) -> tuple[str, ...]:
-    """Return names of columns as a tuple of texts; a single text is one column."""
-    return (names,) if isinstance(names, str) else tuple(str(name) for name in names)
-
-
-def column_name(name: Any) -> str | None:
-    """Return the name of a column as text: columns of a frame may be called by numbers."""
-    return None if name is None else str(name)

@@ -1,4 +1,4 @@
-"""Texts as people see them: invisible characters by name, long texts cut."""
+"""Make text safe to display: show invisible characters by code, truncate long text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 
 def visible(text: object, limit: int = 500) -> str:
-    """Return a text with invisible characters shown by name, cut if it is long."""
+    """Return text with invisible characters shown as ``⟨U+200B⟩``, truncated to ``limit``."""
     value = str(text)
     shown = value if len(value) <= limit else value[:limit] + "…"
     return "".join(

@@ -45,8 +45,8 @@ def headline(check: LabelCheck) -> str:
         return "Your labels look clean: any wrong ones are too few to detect."
     if level == "cannot tell":
         return (
-            "This data does not show whether labels are wrong. More rows or a better model may settle "
-            "it; people who judge a random sample of rows will."
+            "This data does not show whether labels are wrong. More rows or a better model may "
+            "settle it; people who judge a random sample of rows will."
         )
     return (
         f"About {percent(check.wrong_share)} of your labels are wrong: "

@@ -1,1 +1,1 @@
-"""Files that are written whole, linked or hashed; quoting for SQL; dataclasses as JSON."""
+"""Atomic writes, links and hashes of files; SQL quoting; dataclasses as JSON."""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: under another name first, then synced and renamed."""
+"""Atomic file writes: write to a temporary file, sync it, and rename it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNFINISHED: set[Path] = set()
 
 @contextmanager
 def unfinished(path: Path) -> Iterator[None]:
-    """Mark a file or folder as unfinished inside the block; see `remove_unfinished`."""
+    """Mark a file or folder as unfinished within the block; see `remove_unfinished`."""
     _UNFINISHED.add(path)
     try:
         yield
@@ -25,7 +25,7 @@ def unfinished(path: Path) -> Iterator[None]:
 
 
 def remove_unfinished() -> None:
-    """Remove unfinished files and folders, before the process ends without unwinding its blocks."""
+    """Remove unfinished files and folders; for a process about to exit without cleanup."""
     for path in list(_UNFINISHED):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -37,11 +37,11 @@ def remove_unfinished() -> None:
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path; the file written there replaces ``path`` when the block ends.
 
-    If the block fails or the process is killed, ``path`` is as it was before.
+    If the block fails or the process is killed, ``path`` is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    # With the permissions of any new file; those of a temporary file are stricter.
+    # Use the default permissions of a new file; tempfile would create a stricter one.
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         with unfinished(part):
@@ -56,13 +56,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees only a part of it."""
+    """Write a file atomically, so that no reader ever sees part of it."""
     with whole_file(path) as part:
         part.write_bytes(content)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a renaming durable. On Windows, where folders cannot be opened, nothing is needed."""
+    """Make a rename durable. Windows cannot open folders, and does not need this."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -72,7 +72,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def refuse_same_file(output: Path, *sources: Path | None) -> None:
-    """Raise an error if the output is one of the input files, also through a link."""
+    """Raise an error if the output is one of the input files, directly or through a link."""
     for source in sources:
         if source is not None and output.exists() and source.exists() and output.samefile(source):
             raise ValueError(
@@ -82,7 +82,7 @@ def refuse_same_file(output: Path, *sources: Path | None) -> None:
 
 
 def refuse_existing_file(path: Path, force: bool) -> None:
-    """Raise an error if the file exists, unless it may be replaced."""
+    """Raise an error if the file exists, unless ``force`` is set."""
     if path.exists() and not force:
         raise FileExistsError(
             f"{path} already exists. Pass force=True to replace it, or choose another name."
@@ -90,7 +90,7 @@ def refuse_existing_file(path: Path, force: bool) -> None:
 
 
 def refuse_unwritable(folder: Path) -> None:
-    """Raise an error if a folder cannot be written to; leave no folder or file behind."""
+    """Raise an error if a folder cannot be written to, without leaving a file or folder behind."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

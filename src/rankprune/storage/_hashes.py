@@ -1,4 +1,4 @@
-"""Hashes of files, which tell whether one has changed."""
+"""File hashes, to detect changed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dataclasses as values that JSON can hold, and back again by the types of their fields."""
+"""Convert dataclasses to JSON-compatible values, and back by the types of their fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Record = TypeVar("Record")
 
 
 def to_plain(value: Any) -> Any:
-    """Return a dataclass, an array or a container of these as dicts, lists, numbers and texts."""
+    """Return a dataclass, array or container as plain dicts, lists, numbers and strings."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, np.ndarray):
@@ -27,7 +27,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(kind: type[Record], value: dict[str, Any]) -> Record:
-    """Return the dataclass that `to_plain` turned into this value."""
+    """Return the dataclass that `to_plain` converted to this value."""
     hints = get_type_hints(kind)
     named = {field.name: _restored(hints[field.name], value[field.name]) for field in fields(kind)}  # type: ignore[arg-type]  # a dataclass
     return kind(**named)

@@ -1,4 +1,4 @@
-"""A second name for a file, so that readers find it under the ending they expect."""
+"""A second name for a file, with the extension that its reader expects."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def link_or_copy(path: Path, alias: Path) -> None:
-    """Make a file available under another name: by a link, or as a copy if links are impossible."""
+    """Make a file available under another name: a symbolic link, or a copy if that fails."""
     try:
         alias.symlink_to(path.resolve())
-    except OSError:  # a file system without links
+    except OSError:  # no support for symbolic links, or no permission
         shutil.copyfile(path, alias)

@@ -1,4 +1,4 @@
-"""Tables in files, on a pipe or in memory, read through DuckDB without changing a cell."""
+"""Tables from files, pipes or memory, read through DuckDB without changing any cell."""
 
 from rankprune.table._open import open_table
 from rankprune.table._table import Table

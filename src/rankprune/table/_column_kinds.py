@@ -1,6 +1,6 @@
-"""How each column of a table is used: as a number, date, category or text, or not at all, and why.
+"""Decide how to use each column of a table: as number, date, category or text, or not at all.
 
-The labels serve only to find columns that are copies of them.
+Labels are used only to detect columns that are copies of the label.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from rankprune.table._free_text import is_free_text
 from rankprune.table._table import Table, column_names
 
 _CATEGORIES = re.compile(r"VARCHAR|BOOLEAN|ENUM.*|UUID|TIME.*", re.S)
-# Values are long with this many characters on average, or this many spaces. Of a column of free
-# text at least so many are distinct (the number is an estimate).
+# Values are long if they have this many characters or this many spaces on average. In a column of
+# free text, at least this share of the values is distinct (an estimate).
 _LONG, _SPACES, _DISTINCT = 40, 4, 0.5
 _DATE_LIKE = re.compile(
     r"\s*([0-9]{1,2}([./-])[0-9]{1,2}\2[0-9]{4}|[0-9]{1,2} [a-z]{3} [0-9]{4}|"
     r"[a-z]{3} [0-9]{1,2}, [0-9]{4})\b.*",
     re.I,
 )
-# Up to this share of other cells, a column is still numbers; with more than this share of leading
-# zeros, its numbers are codes.
+# A column with up to this share of other cells is still numeric. If more than this share of its
+# cells has leading zeros, its numbers are codes.
 _ODD, _CODES = 0.02, 0.01
-# With fewer rows, unique values do not suggest an identifier.
+# With fewer rows than this, unique values do not suggest an identifier.
 _MANY = 20
-# Columns with up to about this many values may be copies of the label.
+# Only columns with up to about this many values are compared with the label.
 _FEW = 4
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|nr|no|row|number)$|^unnamed", re.I)
 
@@ -51,17 +51,17 @@ class Plan:
     Attributes
     ----------
     numbers, dates, categories, texts : tuple of str
-        Columns by how they are used.
+        Columns used as each kind of feature.
     decimal_comma, thousands_comma : tuple of str
-        Columns of numbers with commas, as decimal points or between thousands.
+        Columns of numbers with a decimal comma, or with commas between thousands.
     gaps : tuple of str
-        Columns of numbers and dates in which some are missing.
+        Columns of numbers or dates with missing values.
     with_hours : tuple of str
-        Columns of dates with the time of day.
+        Columns of dates with a time of day.
     date_forms : dict of str to str
-        The format of dates that are not written year first, by column.
+        By column, the format of dates that do not begin with the year.
     notes : tuple of str
-        What was left out or read in a special way, and how to change that.
+        Columns that were left out or read in a special way, and how to change that.
     """
 
     numbers: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Look:
-    """What the first pass over the rows finds out about a column."""
+    """Statistics of a column from the first pass over the rows."""
 
     n_present: int
     n_numbers: int
@@ -97,7 +97,7 @@ class _Look:
 
 @dataclass(frozen=True)
 class _CloserLook:
-    """What the second pass finds out about a column that does not hold numbers only."""
+    """Statistics from the second pass, for columns with cells that are not plain numbers."""
 
     n_values: int
     n_commas: int
@@ -124,7 +124,7 @@ class _BesideLabel:
 
     @property
     def copies_label(self) -> bool:
-        """Return whether every positive row has one value, and every negative row another."""
+        """Return whether all positive rows share one value and all negative rows another."""
         return (
             self.positive_low is not None
             and self.negative_low is not None
@@ -136,7 +136,7 @@ class _BesideLabel:
 
 @dataclass(frozen=True)
 class _FormedDates:
-    """How many cells of a column are dates, and how many have the time of day, in each format."""
+    """Numbers of cells that are dates, and of those with a time of day, for each format."""
 
     n_dates: list[int]
     n_hours: list[int]
@@ -161,9 +161,9 @@ def plan_columns(
     special : sequence of str
         Columns that are not features, such as the label, the identifier and the groups.
     drop, keep : str or sequence of str
-        Columns to leave out, and columns to use whatever they look like.
+        Columns to leave out, and columns to use even if they would be left out.
     text : str or sequence of str
-        Columns of free text, whose words are used as features.
+        Columns of free text; their words become features.
     """
     drop, keep, text = column_names(drop), column_names(keep), column_names(text)
     for argument, names in (("drop", drop), ("keep", keep), ("text", text)):
@@ -210,7 +210,7 @@ def plan_columns(
 
 @dataclass(frozen=True)
 class _Column:
-    """A column and all that is known about it."""
+    """A column with its statistics."""
 
     name: str
     type: str
@@ -225,10 +225,10 @@ class _Column:
 
     @property
     def comma(self) -> str | None:
-        """Return what commas are in numbers, "decimal" or "thousands"; None without commas."""
+        """Return what commas in numbers mean, "decimal" or "thousands"; None if there are none."""
         if self.closer is None or self.closer.n_values <= self.look.n_numbers:
             return None
-        # Three digits after every comma are not a coincidence.
+        # Three digits after every comma are unlikely to be decimals.
         if self.closer.n_thousands == self.closer.n_values:
             return "thousands"
         return "decimal" if self.closer.n_commas == self.closer.n_values else None
@@ -239,18 +239,18 @@ class _Column:
 
     @property
     def is_code(self) -> bool:
-        """Return whether enough cells begin with a zero for codes, such as postcodes."""
+        """Return whether so many cells begin with a zero that they are codes, such as postcodes."""
         return self.look.n_leading_zero > _CODES * self.look.n_present
 
     @property
     def is_almost_numbers(self) -> bool:
-        """Return whether all but a few cells are numbers, and very many of them differ."""
+        """Return whether all but a few cells are numbers, with many distinct values."""
         n_odd = self.n_values - self.n_numbers
         return self.look.n_distinct > MAX_LEVELS and n_odd <= _ODD * self.n_values
 
     @property
     def form(self) -> str | None:
-        """Return the format of the dates if all have the same one, and not the year first."""
+        """Return the format in ``DATE_FORMS`` that all dates share, or None."""
         if self.formed is None:
             return None
         forms = zip(DATE_FORMS, self.formed.n_dates, strict=True)
@@ -317,7 +317,7 @@ def _is_usable(kind: str) -> bool:
 
 
 def _kind(table: Table, column: _Column, keep: bool) -> tuple[str | None, str | None]:
-    """Return how a column is used, None for not at all, and a note on it or None."""
+    """Return how a column is used (None if it is left out) and a note about it, or None."""
     name, look, closer = column.name, column.look, column.closer
     left_out = f"Column {name!r} was left out:"
     otherwise = f"To use it anyway, pass keep={name!r}."
@@ -380,14 +380,14 @@ def _as_kind(column: _Column) -> str:
 
 
 def _may_be_text(column: _Column) -> bool:
-    """Return whether a column has long values that rarely repeat, so that a closer look pays."""
+    """Return whether long values rarely repeat, so that the cells are worth sampling."""
     look, closer = column.look, column.closer
     rarely_repeat = look.n_present >= _MANY and look.n_distinct >= _DISTINCT * look.n_present
     return rarely_repeat and closer is not None and closer.is_long
 
 
 def _is_identifier(table: Table, column: _Column, kind: str) -> bool:
-    """Return whether no value occurs twice, and that is unlikely to be chance."""
+    """Return whether the values are unique, and unlikely to be so by chance."""
     look, closer = column.look, column.closer
     if kind == "date" or look.n_present < _MANY or look.n_distinct < 0.8 * look.n_present:
         return False

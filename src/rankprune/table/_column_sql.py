@@ -1,4 +1,4 @@
-"""SQL that finds out what a column of a table holds."""
+"""SQL to inspect the contents of table columns."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 from rankprune.storage._sql import sql_text
 from rankprune.table._table import Table
 
-# Cells that mean "missing" in a column of numbers or dates; in a category each is a value.
+# Cells that mean "missing" in a column of numbers or dates; in a category, each is a value.
 _MISSING = ("", "na", "n/a", "#n/a", "nan", "inf", "-inf", "null", "none", "nil", "?", "-", ".")
 NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*")
 DATES = re.compile(r"DATE|TIMESTAMP.*")
-# The most frequent levels of a category get a feature each, up to this many.
+# Each of the most frequent levels of a category becomes a feature, up to this many.
 MAX_LEVELS = 50
 # Formats of dates that do not begin with the year, each with or without the time of day.
 DATE_FORMS = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y", "%b %d, %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S")
-# Columns per query. Planning time grows faster than their number, but reading a large table once
-# more takes longer still.
+# Columns per query. Query planning time grows faster than the number of columns, but reading a
+# large table once more takes even longer.
 _PORTION, _PORTION_OF_LARGE, _LARGE = 30, 100, 100_000
 
 
 def portions(table: Table, names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the columns to look at in one query."""
+    """Yield groups of columns, one group per query."""
     size = _PORTION if table.n_rows < _LARGE else _PORTION_OF_LARGE
     for start in range(0, len(names), size):
         yield names[start : start + size]
@@ -35,7 +35,7 @@ def numbers_sql(table: Table, name: str) -> list[str]:
 
 
 def texts_sql(table: Table, name: str) -> list[str]:
-    """Return the expressions that the closer look uses repeatedly."""
+    """Return the expressions that `closer_sql` uses repeatedly."""
     position = table.position(name)
     cell = f"c{position}"
     date = date_sql(cell, table.types[position]) or "CAST(NULL AS TIMESTAMP)"
@@ -55,7 +55,7 @@ def asked(
     sql: Callable[[Table, str], list[str]],
     given: Callable[[Table, str], list[str]] = numbers_sql,
 ) -> list[Any]:
-    """Return an answer for each column; one query asks about many of them."""
+    """Return one ``answer`` per column; each query covers many columns."""
     size = len(answer.__dataclass_fields__)
     found: list[Any] = []
     for part in portions(table, names):
@@ -75,7 +75,7 @@ def finite_sql(table: Table, name: str) -> str:
 
 
 def look_sql(table: Table, name: str) -> list[str]:
-    """Return the aggregates of the first look, in the order of its fields."""
+    """Return the aggregates of the first pass, in the order of the fields of ``_Look``."""
     position = table.position(name)
     cell, number = f"c{position}", f"n{position}"
     # A zero and another digit; the character after 9 is a colon.
@@ -86,7 +86,7 @@ def look_sql(table: Table, name: str) -> list[str]:
         f"count(CASE WHEN floor({number}) = {number} THEN 1 END)",
         f"approx_count_distinct({cell})",
         zero if table.types[position] == "VARCHAR" else "0",
-        # The number of distinct values is an estimate, and may be 1 where there are two.
+        # The number of distinct values is an estimate, which may be 1 for two values.
         f"min({cell}) = max({cell})",
         f"min({number})",
         f"max({number})",
@@ -94,7 +94,7 @@ def look_sql(table: Table, name: str) -> list[str]:
 
 
 def beside_sql(table: Table, name: str, label: str) -> list[str]:
-    """Return the aggregates of the look at the label, in the order of its fields."""
+    """Return the aggregates by label, in the order of the fields of ``_BesideLabel``."""
     text = f"CAST(c{table.position(name)} AS VARCHAR)"
     return [
         f"{end}({text}) FILTER (WHERE {label} = {value})"
@@ -104,7 +104,7 @@ def beside_sql(table: Table, name: str, label: str) -> list[str]:
 
 
 def closer_sql(table: Table, name: str) -> list[str]:
-    """Return the aggregates of the closer look, in the order of its fields."""
+    """Return the aggregates of the second pass, in the order of the fields of ``_CloserLook``."""
     position = table.position(name)
     cell, number, text, trimmed, date = (f"{letter}{position}" for letter in "cntsd")
     missing = ", ".join(sql_text(word) for word in _MISSING)
@@ -123,7 +123,7 @@ def closer_sql(table: Table, name: str) -> list[str]:
 
 
 def formed_sql(table: Table, name: str) -> list[str]:
-    """Return the aggregates of the look at dates, in the order of its fields."""
+    """Return the counts of dates by format, in the order of the fields of ``_FormedDates``."""
     moments = [date_sql(f"c{table.position(name)}", "VARCHAR", form) for form in DATE_FORMS]
     counts = [f"count({moment})" for moment in moments]
     hours = [f"count({moment}) FILTER (WHERE hour({moment}) > 0)" for moment in moments]
@@ -131,10 +131,13 @@ def formed_sql(table: Table, name: str) -> list[str]:
 
 
 def number_sql(cell: str, kind: str, comma: str | None = None) -> str:
-    """Return SQL for a cell as a number, else NULL; commas become decimal points or vanish."""
+    """Return SQL for a cell as a number or NULL.
+
+    ``comma="decimal"`` turns commas into points; ``comma="thousands"`` removes them.
+    """
     if kind == "VARCHAR":
-        # Trimmed also because DuckDB lets its CSV reader cast a bare column, which fails at the
-        # first cell that is not a number.
+        # trim() also keeps DuckDB from casting the column inside its CSV reader, which would fail
+        # at the first cell that is not a number.
         instead = {"decimal": "'.'", "thousands": "''"}
         text = cell if comma is None else f"replace({cell}, ',', {instead[comma]})"
         return f"try_cast(trim({text}) AS DOUBLE)"
@@ -144,7 +147,7 @@ def number_sql(cell: str, kind: str, comma: str | None = None) -> str:
 
 
 def date_sql(cell: str, kind: str, form: str = "") -> str | None:
-    """Return SQL for a cell as a timestamp, else NULL; None if the column cannot hold any."""
+    """Return SQL for a cell as a timestamp or NULL; None if the column type cannot hold dates."""
     if kind == "VARCHAR" and form:
         forms = ", ".join(sql_text(form + time) for time in _TIMES)
         return f"try_strptime(trim({cell}), [{forms}])"

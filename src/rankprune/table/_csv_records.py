@@ -1,4 +1,4 @@
-"""Where records and cells of a CSV text begin and end; DuckDB reads their values."""
+"""Find where the records and cells of a CSV file begin and end; DuckDB reads their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 def csv_records(
     lines: Iterable[str], delimiter: str, n_columns: int
 ) -> Iterator[tuple[int | None, str]]:
-    """Yield the header, then each record with the position of its row, None for a blank line."""
+    """Yield the header (position -1), then each record with its row position, None if blank."""
     record, row, is_open = "", -1, False
     for line in lines:
         record += line
@@ -27,7 +27,7 @@ def csv_records(
 
 
 def goes_on(record: str, delimiter: str) -> bool:
-    """Return whether a record ends inside a quoted cell and continues in the next line."""
+    """Return whether a record ends inside a quoted cell and continues on the next line."""
     start = 0
     while start < len(record) and record[start] not in "\r\n":
         end = cell_end(record, delimiter, start)
@@ -38,9 +38,9 @@ def goes_on(record: str, delimiter: str) -> bool:
 
 
 def cell_end(record: str, delimiter: str, start: int) -> int | None:
-    """Return where the cell that begins at ``start`` ends; None if its quote is not closed.
+    """Return the end of the cell that begins at ``start``, or None if its quote is not closed.
 
-    A quote opens a quoted cell only at its beginning; elsewhere it is an ordinary character.
+    A quote is special only at the beginning of a cell; elsewhere it is an ordinary character.
     """
     if record[start : start + 1] == '"':
         quote = record.find('"', start + 1)

@@ -1,4 +1,4 @@
-"""Embeddings: vectors given beside a table, one for each row."""
+"""Embeddings passed with a table: one vector per row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankprune.exceptions import TableError
 
 
 def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return the vectors given beside a table, a row of numbers for each of its rows."""
+    """Return the embeddings of a table, one vector per row, or None if there are none."""
     if embeddings is None:
         return None
     if isinstance(embeddings, str | Path):
@@ -39,5 +39,5 @@ def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
 
 
 def array_sha256(values: NDArray[np.float64]) -> str:
-    """Return the SHA-256 hash of an array of numbers, which tells whether it has changed."""
+    """Return the SHA-256 hash of an array of numbers, to detect changes."""
     return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()

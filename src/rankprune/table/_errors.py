@@ -1,4 +1,4 @@
-"""Errors about files that cannot be read, in plain words."""
+"""Readable errors about files that cannot be read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rankprune.exceptions import TableError
 
-# A record longer than this is not read; the buffer must hold at least one.
+# Maximum size of a record; the buffer must hold at least one record.
 MAX_RECORD, _BUFFER = 1 << 25, 1 << 26
-# Characters of a cell that an error message shows.
+# Maximum number of characters of a name or record that an error message shows.
 MAX_SHOWN_RECORD = 60
 
 
@@ -27,14 +27,14 @@ def refuse_repeated(names: Sequence[str], table: str) -> None:
 
 
 class Unreadable(TableError):
-    """The error about a file that DuckDB cannot read.
+    """A file that DuckDB cannot read.
 
     Attributes
     ----------
     is_ragged : bool
-        Some row has too many or too few cells.
+        Whether some row has too many or too few cells.
     is_uneven : bool
-        Lines end in different ways.
+        Whether the file mixes line endings.
     """
 
     is_ragged = False
@@ -42,7 +42,7 @@ class Unreadable(TableError):
 
 
 def readable(error: Exception, name: str, kind: str) -> Unreadable:
-    """Return DuckDB's error about a file as one line."""
+    """Return DuckDB's error about a file as a one-line error."""
     text = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", text)
     if line is None:

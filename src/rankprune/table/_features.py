@@ -1,7 +1,7 @@
-"""From the columns of a table to the numbers that models are fitted to.
+"""Turn the columns of a table into numeric features.
 
-The labels are never used here: features are made once for all folds, and in the same way for a new
-table.
+Labels are never used here, so features are computed once for all folds; new tables are encoded in
+the same way.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from rankprune.table._column_sql import MAX_LEVELS, date_sql, number_sql, portio
 from rankprune.table._labels import Labels
 from rankprune.table._table import Table
 
-# Levels of categories with up to this many are counted for many columns in one query.
+# Categories with up to this many levels are counted many columns at a time, in one query.
 _FEW_LEVELS = 1000
-# More features than this, most of them from categories, are kept as a sparse matrix.
+# With more features than this, most of them from categories, the matrix is sparse.
 _WIDE = 1000
 _DATE_PARTS = {
     "days": "epoch({}) / 86400",
@@ -51,7 +51,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Category:
-    """The values of a column that get a feature each; of two values, only the first does."""
+    """The values of a column that become features, one each; of two values, only the first."""
 
     column: str
     levels: tuple[str, ...]
@@ -64,16 +64,16 @@ class Category:
 
 @dataclass(frozen=True)
 class Encoder:
-    """How a table becomes features: fitted once, then used for this table and later ones.
+    """The encoding of a table as features, fitted once and reused for later tables.
 
     Attributes
     ----------
     numbers : tuple of Number
     categories : tuple of Category
     words : dict of str to TfidfVectorizer
-        By the name of the column of texts.
+        Vectorizer of each text column, by the name of the column.
     n_embedded : int
-        Number of columns of the embeddings given beside the table.
+        Number of columns of the embeddings; 0 if there are none.
     """
 
     numbers: tuple[Number, ...]
@@ -83,20 +83,20 @@ class Encoder:
 
     @property
     def columns(self) -> list[str]:
-        """Return the columns that a table must have, each of them once."""
+        """Return the columns that a table must have, without repeats."""
         named = [number.column for number in self.numbers]
         named += [category.column for category in self.categories]
         return list(dict.fromkeys([*named, *self.words]))
 
     @property
     def width(self) -> int:
-        """Return the number of features, without those of texts and embeddings."""
+        """Return the number of features, not counting those from texts and embeddings."""
         flags = sum(number.flagged for number in self.numbers)
         return len(self.numbers) + flags + sum(part.width for part in self.categories)
 
     @property
     def sources(self) -> list[str]:
-        """Return the column that each of those features comes from, in their order."""
+        """Return the source column of each of these features, in order."""
         found = []
         for number in self.numbers:
             found += [number.column] * (2 if number.flagged else 1)
@@ -105,7 +105,7 @@ class Encoder:
         return found
 
     def transform(self, table: Table, embeddings: NDArray[Any] | None = None) -> Any:
-        """Return the features of the rows of a table: an array, or a sparse matrix with words."""
+        """Return the features of a table: an array, sparse if it has texts or many categories."""
         for column in self.columns:
             table.column(column, "Each feature of the model")
         asked = [_number_sql(table, number) for number in self.numbers]
@@ -119,7 +119,7 @@ class Encoder:
 def fit_encoder(
     table: Table, plan: Plan, embeddings: NDArray[Any] | None = None
 ) -> tuple[Encoder, Any]:
-    """Return how this table becomes features, and its features."""
+    """Return the fitted encoder of a table, and the features of its rows."""
     commas = dict.fromkeys(plan.decimal_comma, "decimal")
     commas |= dict.fromkeys(plan.thousands_comma, "thousands")
     parts = [(name, commas.get(name, "value")) for name in plan.numbers]
@@ -129,7 +129,8 @@ def fit_encoder(
     gaps = set(plan.gaps)
     numbers = []
     for name, part in parts:
-        # Only the first part of a date gets a flag for gaps. The rest is fitted below.
+        # Only the first part of a date gets a missing-value flag. Shift, scale and fill are fitted
+        # below.
         form = plan.date_forms.get(name, "")
         numbers.append(Number(name, part, form, 0.0, 1.0, 0.0, name in gaps))
         gaps.discard(name)
@@ -155,7 +156,7 @@ def fit_encoder(
 def _assembled(
     table: Table, numbers: Iterator[Any], encoder: Encoder, embeddings: NDArray[Any] | None
 ) -> Any:
-    """Return the features side by side, filled in column by column to save memory."""
+    """Return the feature matrix, filled column by column to save memory."""
     blocks = chain(
         numbers,
         _category_blocks(table, encoder.categories),
@@ -195,11 +196,11 @@ def _category_blocks(table: Table, categories: Sequence[Category]) -> Iterator[A
 
 
 def _fitted_number(number: Number, values: NDArray[np.float64]) -> Number:
-    """Return the number with its mean, its spread, and the value that fills gaps."""
+    """Return the number with its mean, standard deviation and fill value for gaps."""
     known = values[~np.isnan(values)]
     if not len(known):
         return number
-    # Divided first, since the square of a huge number overflows.
+    # Rescale first: the square of a huge number would overflow.
     size = float(np.abs(known).max()) or 1.0
     scaled = known / size
     spread = float(scaled.std())
@@ -256,7 +257,7 @@ def _texts(table: Table, name: str) -> list[str]:
 
 
 def _known(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a fetched column as a new array of numbers, with NaN for those that are missing."""
+    """Return a fetched column as a new array of numbers, with NaN for missing values."""
     found = np.array(np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan))
     found[~np.isfinite(found)] = np.nan
     return found
@@ -280,7 +281,7 @@ def _level_sql(table: Table, category: Category) -> str:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of the rows that have a label, and how they were made."""
+    """The features of the labeled rows, with the encoder and plan that produced them."""
 
     X: Any
     encoder: Encoder
@@ -297,7 +298,7 @@ def read_features(
     text: str | Sequence[str] = (),
     embeddings: NDArray[np.float64] | None = None,
 ) -> Features:
-    """Return the features of the rows that have a label.
+    """Return the features of the labeled rows.
 
     Parameters
     ----------
@@ -306,7 +307,7 @@ def read_features(
     special, drop, keep, text
         As in `plan_columns`.
     embeddings : ndarray of shape (n_rows, n_features), default=None
-        Numbers to use as features beside the columns.
+        Numbers to use as additional features.
     """
     plan = plan_columns(table, labels.sql, special=special, drop=drop, keep=keep, text=text)
     if not plan.columns and embeddings is None:

@@ -1,4 +1,4 @@
-"""The names of the columns: from a CSV header, the keys of JSON lines or a Parquet schema."""
+"""Read column names from a CSV header, the keys of JSON lines or a Parquet schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}
 
 
 def csv_header(path: Path, name: str, delimiter: str | None) -> tuple[list[str], str, str]:
-    """Return the names in the first record, the delimiter, and DuckDB's arguments for the rest."""
+    """Return the column names, the delimiter, and DuckDB's arguments for reading the rows."""
     if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
         raise TableError(
             f"delimiter must be a single character, such as ; or a tab, got {delimiter!r}."
@@ -44,7 +44,7 @@ def csv_header(path: Path, name: str, delimiter: str | None) -> tuple[list[str],
     finally:
         csv.field_size_limit(limit)
     if len(record.splitlines()) > 1:
-        # DuckDB would misread a header of several lines.
+        # DuckDB would misread a header that spans several lines.
         path = _without_header(path, record)
         header = "false"
     else:
@@ -57,7 +57,7 @@ def csv_header(path: Path, name: str, delimiter: str | None) -> tuple[list[str],
 
 
 def _likely_delimiter(record: str) -> str:
-    """Return the delimiter that occurs most often outside of quotes."""
+    """Return the delimiter that occurs most often outside quotes."""
     unquoted = re.sub(r'(?:(?<=^)|(?<=[,;\t|]))"(?:[^"]|"")*("|$)', "", record)
     return max(_DELIMITERS, key=unquoted.count)
 
@@ -75,7 +75,8 @@ def json_names(path: Path, name: str, connection: Any) -> list[str]:
     import duckdb
 
     reader = f"{sql_text(path)}, format='newline_delimited', maximum_object_size={MAX_RECORD}"
-    # Rare keys become columns too, however many, not one column that maps keys to values.
+    # Every key becomes a column, even if there are many rare keys, which DuckDB would turn into a
+    # single map column.
     inferred = f"{reader}, sample_size=-1, maximum_depth=1, map_inference_threshold=-1"
     try:
         described = connection.execute(f"DESCRIBE SELECT * FROM read_json({inferred})").fetchall()
@@ -95,7 +96,7 @@ def json_names(path: Path, name: str, connection: Any) -> list[str]:
 
 
 def _bad_json(path: Path, name: str) -> TableError | None:
-    """Return an error about the first line that is not a JSON object, None if all are."""
+    """Return an error about the first line that is not a JSON object, or None if all are."""
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             try:
@@ -124,7 +125,7 @@ def parquet_columns(path: str, name: str, connection: Any) -> tuple[list[str], l
     while position < len(schema):
         names.append(schema[position][0])
         left = schema[position][1]
-        while left:  # skip what is inside a nested column
+        while left:  # skip the children of a nested column
             position += 1
             left += schema[position][1] - 1
         position += 1

@@ -1,4 +1,4 @@
-"""The labels of a table: which two values they are, which is positive, and which are missing."""
+"""Read the labels of a table: their two values, which is positive, and which are missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankprune.exceptions import TableError
 from rankprune.storage._sql import sql_text
 from rankprune.table._table import Table
 
-# Pairs of which the second is positive by convention.
+# Pairs of labels (negative, positive) that follow a common convention.
 _OBVIOUS = {
     ("0", "1"),
     ("-1", "1"),
@@ -32,7 +32,7 @@ _OBVIOUS = {
     ("legit", "fraud"),
     ("unlabeled", "labeled"),
 }
-# Values of the label column that are looked at.
+# Maximum number of distinct values to read from the label column.
 _MAX_VALUES = 20
 # Cells that mean "no label", unless pos_label or neg_label names them.
 _NO_LABEL = ("", "na", "n/a", "nan", "null", "none", "?")
@@ -47,13 +47,13 @@ class Labels:
     positive, negative : str
         The two values, as text.
     rows : ndarray of int
-        Positions of the rows that have a label.
+        Positions of the labeled rows.
     is_positive : ndarray of bool
-        Whether the label is positive, for those rows.
+        Whether the label is positive, for each of these rows.
     sql : str
-        The label over the columns of the table: 1, 0, or NULL if it is missing.
+        SQL for the label over the columns of the table: 1, 0, or NULL if it is missing.
     notes : tuple of str
-        What was decided about the labels.
+        Decisions about the labels that the user should know.
     """
 
     positive: str
@@ -72,7 +72,7 @@ class LabelNames:
     ----------
     positive, negative : str
     sql : str
-        The label over the columns of the table: 1, 0, or NULL if it is missing.
+        SQL for the label over the columns of the table: 1, 0, or NULL if it is missing.
     n_missing : int
         Number of rows without a label.
     notes : tuple of str
@@ -101,9 +101,9 @@ def read_labels(
     label : str
         The column of labels, which must have two values.
     pos_label, neg_label : str, default=None
-        The two values; see `check_table`.
+        The positive and the negative value; see `check_table`.
     drop_unlabeled : bool, default=False
-        Leave out rows without a label, which are an error otherwise.
+        Leave out rows without a label; otherwise they raise an error.
     """
     found = find_labels(
         table, label, pos_label=pos_label, neg_label=neg_label, drop_unlabeled=drop_unlabeled
@@ -151,7 +151,7 @@ def find_labels(
 
 
 def means_none(value: str, *named: str | None) -> bool:
-    """Return whether a cell means that the label is missing; not if it is named as a label."""
+    """Return whether a cell means a missing label; a value in ``named`` never does."""
     return value not in named and value.strip().lower() in _NO_LABEL
 
 
@@ -172,7 +172,7 @@ def _refuse_other_than_two(
     number = f"{_MAX_VALUES} or more" if len(counts) == _MAX_VALUES else str(len(values))
     raise TableError(
         f"label must have two values; {column!r} has {number}: {shown}{more}. To check one value "
-        "against the rest, add a column that says whether a row has it."
+        "against the rest, add a column that marks the rows with that value."
     )
 
 
@@ -181,7 +181,7 @@ def _rows(count: int) -> str:
 
 
 def _hint(missing: list[str | None], counts: dict[Any, int]) -> str:
-    """Return how to make a label of a value that was read as missing, if there is one."""
+    """Return how to use a value as a label if it was read as missing, or an empty string."""
     spelled = [value for value in missing if value is not None and value.strip()]
     if not spelled:
         return ""
@@ -195,7 +195,7 @@ def _hint(missing: list[str | None], counts: dict[Any, int]) -> str:
 def _positive(
     values: list[str], pos_label: str | None, neg_label: str | None, column: str
 ) -> tuple[str, str | None]:
-    """Return the positive value, and a note if it was not obvious."""
+    """Return the positive label, and a note if it was not obvious."""
     other = None if neg_label is None else _named(values, neg_label, "neg_label", column)
     if pos_label is not None:
         chosen = _named(values, pos_label, "pos_label", column)
@@ -221,7 +221,7 @@ def _positive(
 
 
 def _named(values: list[str], asked: str, argument: str, column: str) -> str:
-    """Return the value that was named: the same text, else the same number or truth value."""
+    """Return the value that matches ``asked``: as text, or else as a number or truth value."""
     same = [value for value in values if value == asked]
     same = same or [value for value in values if _is_same(value, asked)]
     if len(same) != 1:
@@ -233,7 +233,7 @@ def _named(values: list[str], asked: str, argument: str, column: str) -> str:
 
 
 def _is_same(value: str, asked: str) -> bool:
-    """Return whether two texts are the same number or the same truth value."""
+    """Return whether two strings are equal as text, numbers or truth values."""
     if value == asked or (value.lower() == asked.lower() and value.lower() in ("true", "false")):
         return True
     try:

@@ -1,4 +1,4 @@
-"""A quick look at a file's header, so that a mistyped column is reported before anything else."""
+"""Check column names against a file's header, to report a typo before reading the rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankprune.table._headers import csv_header, parquet_columns
 from rankprune.table._source import _format, existing, refuse_unknown_encoding
 from rankprune.table._table import Table
 
-# Headers that are longer are read when the table is.
+# Number of bytes to read; a longer header is checked when the table is opened.
 _HEAD = 1 << 20
 
 
@@ -27,14 +27,14 @@ def refuse_missing_column(
     encoding: str | None = None,
     delimiter: str | None = None,
 ) -> None:
-    """Raise an error if a CSV or Parquet file has no such column, without reading its rows.
+    """Raise an error if a CSV or Parquet file lacks a column, without reading its rows.
 
     Parameters
     ----------
     table : path
-        What can be read only once, such as a pipe, is not looked at.
+        A pipe is not checked, because it can be read only once.
     column, argument : str
-        The column, and the argument that names it.
+        Name of the column, and of the argument it was passed as.
     encoding, delimiter : str, default=None
         As in `open_table`.
     """
@@ -53,7 +53,7 @@ def refuse_missing_column(
 def _names(
     path: Path, folder: Path, encoding: str | None, delimiter: str | None
 ) -> list[str] | None:
-    """Return the names of a file's columns, None if its first bytes do not tell."""
+    """Return the column names of a file, or None if its first bytes do not show them."""
     with path.open("rb") as stream:
         head = stream.read(_HEAD)
     if head[:2] == b"\x1f\x8b":
@@ -77,7 +77,7 @@ def _names(
 
 
 def _first_lines(text: str) -> str:
-    """Return the lines that hold the header: the first one, and more while a quote is open."""
+    """Return the lines of the header: the first line, and more while a quote is open."""
     lines = text.splitlines(keepends=True)
     n_lines = 1
     while n_lines < len(lines) and "".join(lines[:n_lines]).count('"') % 2:

@@ -1,7 +1,7 @@
-"""Open a table in a file, on a pipe or in memory, through DuckDB and without changing a cell.
+"""Open a table from a file, a pipe or memory through DuckDB, without changing any cell.
 
-Text files are read as text: a cell ``007`` stays ``007``; which columns are numbers is decided when
-features are made. SQL refers to columns by their position, so no name can break it.
+Cells of text files stay text: ``007`` stays ``007``. Which columns are numbers is decided when
+features are computed. SQL refers to columns by position, so no column name can break it.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def open_table(
     Parameters
     ----------
     table : path, "-" or data frame
-        CSV, TSV, JSON lines or Parquet, also compressed with gzip, recognised by its ending or its
-        content; or a data frame of pandas or polars.
+        CSV, TSV, JSON lines or Parquet file, optionally compressed with gzip and recognised by its
+        extension or content; or a pandas or polars data frame.
     encoding : str, default=None
-        The encoding of a text file; by default UTF-8, or UTF-16 if it begins with a byte order
-        mark.
+        Encoding of a text file. By default UTF-8, or UTF-16 if the file begins with a UTF-16 byte
+        order mark.
     delimiter : str, default=None
-        The delimiter of a CSV file; by default the most frequent one in the header.
+        Delimiter of a CSV file. By default the most frequent candidate in the header.
     watch : bool, default=True
-        Raise an error at the end if the file has changed in the meantime.
+        Raise an error on exit if the file has changed since it was opened.
     """
     try:
         import duckdb
@@ -65,10 +65,10 @@ def open_table(
         duckdb.connect(config={"temp_directory": folder}) as connection,
     ):
         connection.execute("SET preserve_insertion_order = true")
-        # In a notebook without ipywidgets the bar is off already, and DuckDB refuses to set it.
+        # In a notebook without ipywidgets, the bar is already off and DuckDB refuses the setting.
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = false")
-        # The hour of a timestamp must not depend on the time zone of the computer.
+        # The hour of a timestamp must not depend on the local time zone.
         connection.execute("SET TimeZone = 'UTC'")
         if not isinstance(table, str | os.PathLike):
             yield _frame_table(table, connection, Path(folder))
@@ -86,7 +86,7 @@ def open_table(
 
 
 def _state(path: Path | None) -> tuple[int, int] | None:
-    """Return the size and time of a file, which tell whether it has changed."""
+    """Return the size and modification time of a file, or None if it is not a regular file."""
     if path is None or not path.is_file():
         return None
     found = path.stat()
@@ -131,7 +131,7 @@ def _file_table(
 
 
 def _counted_csv(table: Table, path: Path) -> Table:
-    """Return the table with its number of rows; its lines may end in different ways."""
+    """Return the table with its number of rows; line endings may be mixed."""
     try:
         return _counted(table)
     except Unreadable as error:
@@ -142,7 +142,7 @@ def _counted_csv(table: Table, path: Path) -> Table:
         path.open(encoding="utf-8-sig", newline="") as lines,
         even.open("w", encoding="utf-8", newline="") as copy,
     ):
-        # DuckDB needs the same line ending everywhere, except inside of cells.
+        # DuckDB needs the same line ending everywhere, except inside cells.
         for _, record in csv_records(lines, table.delimiter, len(table.names)):
             copy.write(record.rstrip("\r\n") + "\n")
     _, _, reading = csv_header(even, table.name, table.delimiter)
@@ -154,7 +154,7 @@ def _counted_csv(table: Table, path: Path) -> Table:
 
 
 def _first_ragged(path: Path, table: Table) -> TableError | None:
-    """Return an error about the first line with too many or too few cells."""
+    """Return an error about the first line with too many or too few cells, or None."""
     expected, number = len(table.names), 1
     with path.open(encoding="utf-8-sig", newline="") as lines:
         for row, record in csv_records(lines, table.delimiter, expected):
@@ -166,9 +166,9 @@ def _first_ragged(path: Path, table: Table) -> TableError | None:
 
 
 def _by_column(table: Table, path: Path) -> Table:
-    """Return a table with many columns stored by column, so that not all are parsed to read one.
+    """Return a wide table stored by column, so that reading one column does not parse all of them.
 
-    Tables with few columns are read so few times that it does not pay.
+    For tables with few columns, which are read only a few times, this does not pay off.
     """
     if table.format == "parquet":
         return table
@@ -178,7 +178,7 @@ def _by_column(table: Table, path: Path) -> Table:
 
 
 def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
-    """Return a data frame as a table: of pandas in place, of polars through a file."""
+    """Return a data frame as a table: pandas directly, polars through a temporary file."""
     import duckdb
 
     names = [str(name) for name in getattr(frame, "columns", [])]

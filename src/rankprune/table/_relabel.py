@@ -1,4 +1,4 @@
-"""Copy a text file with some labels changed and everything else kept (in JSON, all other lines)."""
+"""Copy a text file with some labels changed, and every other byte (in JSON, line) unchanged."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def relabel_text(
     n_columns: int,
     labels: Mapping[int, str],
 ) -> None:
-    """Copy a CSV file with new cells in some rows of one column.
+    """Copy a CSV file, replacing cells of one column in some rows.
 
     Parameters
     ----------
     source, target : Path
         The source may be compressed with gzip; the target is not.
     encoding : str or None
-        By default UTF-8, or UTF-16 if the file begins with a byte order mark.
+        By default UTF-8, or UTF-16 if the file begins with a UTF-16 byte order mark.
     delimiter : str
     column, n_columns : int
         The position of the column, and the number of columns.
     labels : mapping of int to str
-        The new cells, by the position of their row.
+        New cells, by row position.
     """
     with (
         _opened(source, encoding) as (lines, used),
@@ -53,7 +53,7 @@ def relabel_text(
 
 @contextmanager
 def _opened(source: Path, encoding: str | None) -> Iterator[tuple[TextIO, str]]:
-    """Open a file as text; line endings and a byte order mark are kept."""
+    """Open a file as text, keeping line endings and a byte order mark."""
     with source.open("rb") as raw:
         is_gzip = raw.read(2) == b"\x1f\x8b"
     opener = gzip.open if is_gzip else open
@@ -79,7 +79,7 @@ def _changed(record: str, delimiter: str, column: int, text: str) -> str:
 
 
 def relabel_json(source: Path, target: Path, key: str, labels: Mapping[int, str]) -> None:
-    """Copy a file of JSON lines with new values of one key in some of them.
+    """Copy a file of JSON lines, replacing the value of one key in some lines.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def relabel_json(source: Path, target: Path, key: str, labels: Mapping[int, str]
         The source may be compressed with gzip; the target is not.
     key : str
     labels : mapping of int to str
-        The new values as text, by the position of their line; each gets the type of the old value.
+        New values as text, by row position; each takes the type of the value it replaces.
     """
     with (
         _opened(source, None) as (lines, used),

@@ -1,4 +1,4 @@
-"""Read the input of a table once: hash it, check that it is text, and hand it to DuckDB."""
+"""Read the input of a table once: hash it, check that it is valid text, and pass it to DuckDB."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class Spooled:
-    """A file that DuckDB can read: UTF-8, not compressed, no special characters in its name."""
+    """A file that DuckDB can read: UTF-8 or Parquet, uncompressed, with a plain name."""
 
     path: Path
     format: str
@@ -42,7 +42,7 @@ class Spooled:
 
 
 class _Hashed(io.RawIOBase):
-    """A stream that hashes what is read from it."""
+    """A stream that hashes the bytes read from it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -59,7 +59,7 @@ class _Hashed(io.RawIOBase):
 
 
 def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> Spooled:
-    """Read the input once: hash it, raise an error if it is not text, and link or copy it."""
+    """Return the input as a file for DuckDB: read once, hashed, checked, and linked or copied."""
     with _opened(path) as stream:
         hashed = _Hashed(stream)
         raw: Any = io.BufferedReader(hashed, _CHUNK)

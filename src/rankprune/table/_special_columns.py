@@ -25,10 +25,10 @@ def named_columns(
     text: str | Sequence[str] = (),
     redact: str | Sequence[str] = (),
 ) -> dict[str, str]:
-    """Return the columns that are named for a special role, by argument.
+    """Return the columns with a special role, by argument.
 
-    Every argument must name columns of the table; the first that does not raises an error. Columns
-    with a special role are not features.
+    A name that is not a column of the table raises an error. Columns with a special role are not
+    features.
     """
     roles = {"id": id, "groups": groups, "probabilities": probabilities, "trusted": trusted}
     named = {argument: column for argument, column in roles.items() if column is not None}
@@ -40,7 +40,7 @@ def named_columns(
 
 
 def read_texts(table: Table, column: str, argument: str, rows: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the cells of a column as text, such as ids or groups; an empty cell is an error."""
+    """Return the cells of a column, such as ids or groups, as text; empty cells raise an error."""
     position = table.column(column, argument)
     (found,) = table.fetch([f"CAST(c{position} AS VARCHAR)"])
     values = np.ma.asarray(found)[rows]
@@ -51,7 +51,7 @@ def read_texts(table: Table, column: str, argument: str, rows: NDArray[np.intp])
 
 
 def refuse_unnamed_row(column: str, argument: str, row: int) -> None:
-    """Raise the error about an empty cell in the row at a position."""
+    """Raise an error about an empty cell, given the position of its row."""
     raise TableError(
         f"{argument} must be filled in for every row; row {row + 1} has no {column!r}. Fill it in, "
         "or choose another column."
@@ -59,7 +59,7 @@ def refuse_unnamed_row(column: str, argument: str, row: int) -> None:
 
 
 def read_probabilities(table: Table, column: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the probabilities in a column; a cell outside [0, 1] is an error."""
+    """Return the probabilities in a column; cells outside [0, 1] raise an error."""
     position = table.column(column, "probabilities")
     (found,) = table.fetch([number_sql(f"c{position}", table.types[position])])
     values = np.ma.filled(np.ma.asarray(found, dtype=np.float64)[rows], np.nan)
@@ -70,7 +70,7 @@ def read_probabilities(table: Table, column: str, rows: NDArray[np.intp]) -> NDA
 
 
 def refuse_improbable_row(table: Table, column: str, row: int) -> None:
-    """Raise the error about a cell that is not a probability in the row at a position."""
+    """Raise an error about a cell that is not a probability, given the position of its row."""
     (cell,) = table.cells(np.asarray([row]), [table.position(column)])[0]
     raise TableError(
         f"probabilities must lie in [0, 1] in every row; row {row + 1} of {column!r} holds "
@@ -81,7 +81,7 @@ def refuse_improbable_row(table: Table, column: str, row: int) -> None:
 def read_flags(
     table: Table, column: str, argument: str, rows: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
-    """Return a column of yes and no; an empty cell means no."""
+    """Return a column of yes/no values as booleans; an empty cell means no."""
     position = table.column(column, argument)
     text = f"lower(trim(CAST(c{position} AS VARCHAR)))"
     yes, no = "('1', '1.0', 'true', 't', 'yes', 'y')", "('0', '0.0', 'false', 'f', 'no', 'n', '')"
@@ -96,7 +96,7 @@ def read_flags(
         row = int(rows[(values == 2).argmax()])
         (cell,) = table.cells(np.asarray([row]), [position])[0]
         raise TableError(
-            f"{argument} must say yes or no (1 or 0, true or false); row {row + 1} of {column!r} "
+            f"{argument} must hold yes or no (1 or 0, true or false); row {row + 1} of {column!r} "
             f"holds {cell!r}."
         )
     return np.asarray(values == 1)

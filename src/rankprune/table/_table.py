@@ -16,11 +16,11 @@ from rankprune.exceptions import TableError
 from rankprune.storage._sql import sql_text
 from rankprune.table._errors import listed, readable
 
-# Columns are fetched together, up to this many bytes of numbers.
+# Columns are fetched together, up to this many bytes.
 _FETCH_BYTES = 1 << 27
-# Columns that are hashed in one query.
+# Number of columns hashed per query.
 _HASHED = 100
-# Text files with more columns are stored by column while they are open.
+# Text files with more columns than this are stored by column while they are open.
 MANY_COLUMNS = 300
 
 
@@ -31,17 +31,20 @@ class Table:
     Attributes
     ----------
     name : str
-        Its name in messages: that of the file, ``stdin`` or ``data frame``.
+        Name used in messages: the file name, ``stdin`` or ``data frame``.
     path : Path or None
-        The file it was read from.
+        The file it was read from; None for standard input, a pipe or a data frame.
     format : {"csv", "jsonl", "parquet", "frame"}
     sha256 : str or None
-        The hash of the bytes of the input, or of the cells of a data frame.
+        SHA-256 hash of the bytes of the input, or of the names and cells of a data frame.
     names : tuple of str
-        The names of the columns in their order, unchanged.
+        Column names, unchanged and in order.
     types : tuple of str
-        The DuckDB type of each column; ``VARCHAR`` for all columns of a text file.
+        DuckDB type of each column; ``VARCHAR`` for all columns of a text file.
     n_rows : int
+        Number of rows.
+    delimiter : str
+        Delimiter of a CSV file.
     """
 
     name: str
@@ -64,7 +67,7 @@ class Table:
         return self._positions[name]
 
     def column(self, name: str, argument: str) -> int:
-        """Return the position of a column; an unknown name raises an error with similar names."""
+        """Return the position of a column; an unknown name raises an error with suggestions."""
         name = str(name)
         if name in self._positions:
             return self.position(name)
@@ -78,7 +81,7 @@ class Table:
         )
 
     def refuse_taken(self, names: Sequence[str]) -> None:
-        """Raise an error if the table already has a column of one of these names."""
+        """Raise an error if the table already has a column with one of these names."""
         taken = [name for name in names if name in self.names]
         if taken:
             raise TableError(f"{self.name} already has a column {taken[0]!r}. Rename it.")
@@ -86,7 +89,7 @@ class Table:
     def fetch(self, expressions: Sequence[str]) -> Iterator[NDArray[Any]]:
         """Yield a masked array for each SQL expression over the columns c0, c1, ...
 
-        A few are computed at a time, to save memory.
+        Only a few are computed at a time, to save memory.
         """
         at_once = max(1, _FETCH_BYTES // (8 * self.n_rows))
         for start in range(0, len(expressions), at_once):
@@ -98,16 +101,16 @@ class Table:
     def query(self, select: str, tail: str = "", given: Sequence[str] = ()) -> list[Any]:
         """Return the rows of a query over the columns c0, c1, ..., as tuples.
 
-        ``given`` are named expressions, computed once however often their names are used.
+        ``given`` holds named expressions, each computed once however often its name is used.
         """
         source = f"(SELECT *, {', '.join(given)} FROM {self._source})" if given else self._source
         rows: list[Any] = self.run(f"SELECT {select} FROM {source} {tail}").fetchall()
         return rows
 
     def spool(self, path: Path, expressions: Mapping[str, str], where: str) -> None:
-        """Write SQL expressions over the columns, and the number of each row, to a Parquet file.
+        """Write SQL expressions over the columns, with row numbers, to a Parquet file.
 
-        Nothing is held in memory.
+        Rows that do not satisfy ``where`` are left out. The result is never held in memory.
         """
         named = ", ".join(f"{text} AS {name}" for name, text in expressions.items())
         self.run("SET memory_limit = '1GiB'")
@@ -117,7 +120,7 @@ class Table:
         )
 
     def row_hashes(self, columns: Sequence[str]) -> NDArray[np.uint64]:
-        """Return a number for each row; rows with the same cells in these columns have the same."""
+        """Return a hash for each row; rows with equal cells in these columns have equal hashes."""
         total = np.zeros(self.n_rows, dtype=np.uint64)
         for start in range(0, len(columns), _HASHED):
             part = columns[start : start + _HASHED]
@@ -127,7 +130,7 @@ class Table:
         return total
 
     def cells(self, rows: NDArray[np.intp], columns: Sequence[int]) -> list[list[str | None]]:
-        """Return the cells of some rows and columns, both by their position, as text."""
+        """Return the cells of some rows and columns, both given by position, as text."""
         if not len(rows) or not columns:
             return [[None] * len(columns) for _ in rows]
         picked = ", ".join(f"CAST(c{column} AS VARCHAR)" for column in columns)
@@ -142,7 +145,7 @@ class Table:
     def count_by(
         self, column: str, counted: NDArray[np.bool_], marked: NDArray[np.bool_], limit: int
     ) -> list[tuple[str | None, int, int]]:
-        """Return the numbers of counted and of marked rows for each value of a column."""
+        """Return (value, counted rows, marked rows) for the most frequent values of a column."""
         cell = f"CAST(t.c{self.column(column, 'column')} AS VARCHAR)"
         self._connection.register("marks", {"counted": counted, "marked": marked})
         found: list[tuple[str | None, int, int]] = self.run(
@@ -154,7 +157,7 @@ class Table:
         return found
 
     def run(self, sql: str) -> Any:
-        """Run SQL; an error about the table becomes one line."""
+        """Run SQL; errors from DuckDB become one-line errors about the table."""
         import duckdb
 
         try:
@@ -163,6 +166,11 @@ class Table:
             raise readable(error, self.name, self.format) from error
 
 
+def column_name(name: Any) -> str | None:
+    """Return a column name as a string, or None; names in a data frame may be numbers."""
+    return None if name is None else str(name)
+
+
 def column_names(columns: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names of columns as texts; a single name is one column, not a sequence of letters."""
+    """Return column names as a tuple of strings; a single string is one name."""
     return (columns,) if isinstance(columns, str) else tuple(str(name) for name in columns)

@@ -17,7 +17,7 @@ from rankprune.table._errors import listed
 from rankprune.table._source import FORMATS
 from rankprune.table._table import Table
 
-# Characters that begin a formula in a spreadsheet.
+# Characters that start a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -38,20 +38,20 @@ def write_table(
     ----------
     table : Table
     path : Path
-        CSV, TSV or Parquet by its ending.
+        Output file; its extension selects CSV, TSV or Parquet.
     beside : mapping of str to array, default=None
         Columns to add, one value per row of the table.
     shown : sequence of str, default=None
-        Those of the added columns that are written; all by default.
+        Added columns to write; all by default.
     where : str, default="true"
-        SQL condition over c0, c1, ... and the added columns by their names.
+        SQL condition that selects rows, over c0, c1, ... and the names of added columns.
     replaced : mapping of int to str, default=None
-        The name of an added column by the position of a column of the table, whose cells it
-        replaces wherever it has a value.
+        Added columns whose values replace the cells of a column of the table, by the position of
+        the replaced column. Missing values leave the cell as it is.
     safe : bool, default=False
         Put an apostrophe before cells that a spreadsheet would read as formulas.
     n_expected : int, default=None
-        The number of rows that must be written; with any other number no file is left.
+        Expected number of rows. If it differs, an error is raised and no file is left.
     """
     added = dict(beside or {})
     kind = output_format(path)
@@ -80,13 +80,13 @@ def write_table(
             header = _header(names, delimiter, safe)
             count = _write_csv(table, part, header, columns, source, delimiter)
         if n_expected is not None and count != n_expected:
-            raise RuntimeError(f"{count} rows were to be written instead of {n_expected}")
+            raise RuntimeError(f"expected to write {n_expected} rows, but got {count}")
     return count
 
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Turn DuckDB's error about a failed write into one line."""
+    """Turn a DuckDB error about a failed write into a one-line error."""
     import duckdb
 
     try:
@@ -97,7 +97,7 @@ def write_errors(path: Path) -> Iterator[None]:
 
 
 def output_format(path: Path) -> str:
-    """Return the format of a file to write, by its ending."""
+    """Return the format of an output file, by its extension."""
     kind = FORMATS.get(path.suffix.lower())
     if kind not in ("csv", "parquet"):
         raise TableError(
@@ -107,7 +107,7 @@ def output_format(path: Path) -> str:
 
 
 def output_delimiter(table: Table, path: Path) -> str:
-    """Return the delimiter of a text file to write: a tab by its ending, else the table's."""
+    """Return the delimiter of an output file: a tab for ``.tsv``, otherwise that of the table."""
     if path.suffix.lower() in (".tsv", ".tab"):
         return "\t"
     return table.delimiter if table.delimiter != "\t" else ","
@@ -126,7 +126,7 @@ def _write_parquet(
 def _write_csv(
     table: Table, path: Path, header: bytes, columns: Sequence[str], source: str, delimiter: str
 ) -> int:
-    """Write the header, then the rows; DuckDB would rename columns that differ by case only."""
+    """Write the header, then the rows; DuckDB would rename columns that differ only by case."""
     body = path.with_suffix(".body")
     options = f"FORMAT csv, HEADER false, DELIMITER {sql_text(delimiter)}"
     try:
@@ -169,7 +169,7 @@ def _is_text(kind: str) -> bool:
 def _spreadsheet_safe(column: str) -> str:
     """Return SQL for the cells of a column, with an apostrophe before formulas.
 
-    A number may begin with a plus or a minus.
+    Numbers that begin with a plus or minus are left alone.
     """
     column = f"CAST({column} AS VARCHAR)"
     return (
