@@ -27,7 +27,7 @@ from rankprune.core._intervals import (
 )
 from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import as_generator
-from rankprune.core._words import OVER_REFITS
+from rankprune.core._verdict_reasons import OVER_REFITS
 from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, find_noise_estimator
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.learners._base import FitRows, RowStatus, Weights

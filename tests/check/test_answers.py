@@ -12,7 +12,7 @@ from rankprune.check import _table
 from rankprune.exceptions import ClassAlmostEmptiedWarning, TableError
 from rankprune.export import export_table
 from rankprune.model import train_model, train_reviewed
-from rankprune.run._words import training_sentence
+from rankprune.run._sentences import training_sentence
 
 pytest.importorskip("duckdb")
 pytest.importorskip("skops")

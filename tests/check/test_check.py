@@ -22,7 +22,7 @@ from rankprune.check._duplicates import count_duplicates, hash_rows
 from rankprune.exceptions import TableError, UninformativeProbabilitiesWarning
 from rankprune.learners._named_models import find_model
 from rankprune.run._scores import reason_for
-from rankprune.run._words import headline
+from rankprune.run._sentences import headline
 
 pytest.importorskip("duckdb")
 

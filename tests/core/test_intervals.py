@@ -14,7 +14,7 @@ from rankprune.core._intervals import (
     resamples,
     row_intervals,
 )
-from rankprune.core._words import OVER_REFITS, OVER_ROWS
+from rankprune.core._verdict_reasons import OVER_REFITS, OVER_ROWS
 from rankprune.exceptions import UninformativeProbabilitiesWarning
 
 TRUTH = np.repeat([0, 1], [600, 400])

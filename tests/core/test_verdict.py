@@ -8,7 +8,7 @@ from rankprune import NoiseRates, estimate_noise_rates, flip_labels
 from rankprune.core import judge_labels
 from rankprune.core._inputs import Inputs
 from rankprune.core._verdict import _affected_share, _decide, judge
-from rankprune.core._words import too_few_rows, wrong_labels
+from rankprune.core._verdict_reasons import too_few_rows, wrong_labels
 
 TRUTH = np.repeat([0, 1], [700, 300])
 GENERATOR = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import pytest
 from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv
 from rankprune import LabelCheck, check_table, flip_labels, write_report
 from rankprune.report import render_report
+from rankprune.run._sentences import trust_points
 from rankprune.run._visible import visible
-from rankprune.run._words import trust_points
 
 pytest.importorskip("duckdb")
 pytest.importorskip("jinja2")

@@ -12,7 +12,7 @@ from rankprune.exceptions import TableError
 from rankprune.review import audit_record, draw_sample, open_queue
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._decision_log import LOG_FILE, DecisionLog
-from rankprune.run._words import audit_headline, audit_lines
+from rankprune.run._sentences import audit_headline, audit_lines
 from reviewed_run import uid
 
 SIZE = 80

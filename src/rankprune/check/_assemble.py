@@ -31,8 +31,8 @@ from rankprune.run._findings import (
     SuspectRow,
 )
 from rankprune.run._scores import SavedScores, Scores, Tally
+from rankprune.run._sentences import INVERTED_SCORES, TOO_GOOD_SCORES
 from rankprune.run._settings import CheckSettings
-from rankprune.run._words import INVERTED_SCORES, TOO_GOOD_SCORES
 
 _N_RESAMPLES = 200
 # Number of bins of the histogram in the report.

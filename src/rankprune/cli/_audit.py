@@ -67,7 +67,7 @@ def audit(run: Path, **asked: Any) -> None:
 
 def _judge(run: Path, asked: dict[str, Any]) -> None:
     from rankprune.review import start_audit
-    from rankprune.run._words import audit_progress
+    from rankprune.run._sentences import audit_progress
 
     drawn = start_audit(
         run, asked["size"], table=asked["table"], seed=asked["seed"], force=asked["force"]
@@ -106,7 +106,7 @@ def _estimate(run: Path, asked: dict[str, Any]) -> None:
     from rankprune.report import write_report
     from rankprune.review import audit_record
     from rankprune.run import LabelCheck
-    from rankprune.run._words import audit_lines
+    from rankprune.run._sentences import audit_lines
     from rankprune.storage._json_records import to_plain
 
     look_here(asked["model"])

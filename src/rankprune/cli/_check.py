@@ -142,17 +142,13 @@ def check(table: str, **asked: Any) -> None:
 
 def _fail_over(found: Any, allowed: float) -> None:
     """Exit with 1 if too many labels are wrong, by an estimate that can be trusted."""
-    from rankprune.run._words import percent
+    from rankprune.run._sentences import exceeds_words, not_judged_words
 
-    if found.verdict.level == "cannot tell":
-        say("--fail-over was not applied: this data does not show whether labels are wrong.")
-    elif found.verdict.level == "clean" and found.estimated_rates.wrong_share > allowed:
-        say("--fail-over was not applied: the labels look clean.")
+    why_not = not_judged_words(found, allowed)
+    if why_not:
+        say(f"--fail-over was not applied: {why_not}")
     elif found.wrong_share > allowed:
-        say(
-            f"{percent(found.wrong_share)} of the labels are wrong, more than the "
-            f"{percent(allowed)} allowed by --fail-over."
-        )
+        say(exceeds_words(found, allowed))
         raise click.exceptions.Exit(1)
 
 

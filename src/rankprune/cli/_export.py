@@ -83,8 +83,8 @@ def _export_reviewed(
     run: Path, found: Any, output: Path, force: bool, asked: dict[str, Any], how: dict[str, Any]
 ) -> tuple[int, int]:
     from rankprune.export import export_reviewed, trail_path, write_trail
+    from rankprune.run._sentences import merged_line
     from rankprune.run._settled import merge_decisions, read_settled
-    from rankprune.run._words import merged_line
     from rankprune.storage._atomic import refuse_existing_file
 
     trail = trail_path(output)

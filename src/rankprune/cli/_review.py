@@ -30,7 +30,7 @@ def review(run: Path, **asked: Any) -> None:
     Prints a link for each person; each link works once. Every answer is saved to
     RUN/review.sqlite before the next row appears. Press Ctrl-C to stop.
     """
-    from rankprune.run._words import review_summary
+    from rankprune.run._sentences import review_summary
 
     then = next_command("export", run, "--reviewed", "-o", "corrected.csv")
     with opened_queue(run, "review", asked, top=asked["top"]) as queue:

@@ -15,7 +15,7 @@ def run_inputs(found: Any, table: Path | None) -> list[Path]:
 
 def say_settled(settled: Any, quiet: bool) -> None:
     """Report how many labels reviewers settled, and what happens to the other rows they saw."""
-    from rankprune.run._words import settled_lines
+    from rankprune.run._sentences import settled_lines
 
     for line in settled_lines(settled):
         say(line, quiet)

@@ -53,8 +53,8 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     from rankprune.model import train_model, train_reviewed
     from rankprune.run import LabelCheck
     from rankprune.run._directory import refuse_output
+    from rankprune.run._sentences import training_sentence
     from rankprune.run._settled import read_settled
-    from rankprune.run._words import training_sentence
 
     look_here(asked["model"])
     found = LabelCheck.load(run)

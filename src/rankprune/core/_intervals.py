@@ -17,7 +17,7 @@ from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import RandomState, as_generator
 from rankprune.core._rate_algebra import possible_noise_rates
 from rankprune.core._shares import row_weights, share_band
-from rankprune.core._words import NOT_RELIABLE, OVER_ROWS, coverage_line, interval_text
+from rankprune.core._verdict_reasons import NOT_RELIABLE, OVER_ROWS, coverage_line, interval_text
 from rankprune.core.counting._score_groups import group_scores
 from rankprune.core.estimators._registry import (
     DEFAULT_ESTIMATOR,

@@ -27,7 +27,7 @@ from rankprune.core._rate_algebra import (
     refuse_contradiction,
     refuse_impossible,
 )
-from rankprune.core._words import RATE_NAMES, rates_title
+from rankprune.core._verdict_reasons import RATE_NAMES, rates_title
 
 # Fields that the one-line representation omits, or shows only if they are not the default.
 _NOT_SHOWN = ("counts", "reliable", "clipped")

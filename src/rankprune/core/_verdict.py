@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankprune.core import _words
+from rankprune.core import _verdict_reasons as _reasons
 from rankprune.core._auc import SEPARATED_AUC, auc, effective_rows
 from rankprune.core._inputs import (
     FloatArray,
@@ -165,7 +165,7 @@ def judge(
             uninformative_reason(inputs, rates), affected, noisy_auc, clean_auc, rates
         )
         if len(members) == 1 and level != "clean":
-            reasons += (_words.ONE_MODEL,)
+            reasons += (_reasons.ONE_MODEL,)
     return Verdict(level, reasons, affected, noisy_auc, clean_auc, rates, len(members))
 
 
@@ -200,8 +200,8 @@ def _rows_judged(inputs: Inputs) -> float:
 
 def _too_few(n_rows: float) -> tuple[VerdictLevel, tuple[str, ...]]:
     return "cannot tell", (
-        _words.too_few_rows(n_rows, MIN_ROWS),
-        _words.MORE_ROWS_WOULD_SETTLE_IT,
+        _reasons.too_few_rows(n_rows, MIN_ROWS),
+        _reasons.MORE_ROWS_WOULD_SETTLE_IT,
     )
 
 
@@ -214,22 +214,22 @@ def _decide(
 ) -> tuple[VerdictLevel, tuple[str, ...]]:
     if uninformative is not None:
         return "cannot tell", (
-            _words.not_told_apart(uninformative),
-            _words.WHAT_WOULD_SETTLE_IT,
+            _reasons.not_told_apart(uninformative),
+            _reasons.WHAT_WOULD_SETTLE_IT,
         )
     if affected <= _CLEAN_SHARE:
         return "clean", (
-            _words.affects_little(affected, _CLEAN_SHARE),
-            _words.PRUNING_WOULD_HARM,
+            _reasons.affects_little(affected, _CLEAN_SHARE),
+            _reasons.PRUNING_WOULD_HARM,
         )
     if clean_auc < SEPARATED_AUC:
         return "cannot tell", (
-            _words.affects_much(affected),
-            _words.hard_problem(noisy_auc, clean_auc),
-            _words.WHAT_WOULD_SETTLE_IT,
+            _reasons.affects_much(affected),
+            _reasons.hard_problem(noisy_auc, clean_auc),
+            _reasons.WHAT_WOULD_SETTLE_IT,
         )
     return "noise found", (
-        _words.affects_much(affected),
-        _words.wrong_labels(rates.positive_label_error_rate, rates.negative_label_error_rate),
-        _words.separate_classes(noisy_auc, clean_auc),
+        _reasons.affects_much(affected),
+        _reasons.wrong_labels(rates.positive_label_error_rate, rates.negative_label_error_rate),
+        _reasons.separate_classes(noisy_auc, clean_auc),
     )

@@ -11,7 +11,7 @@ from rankprune.core import NOISE_ESTIMATORS, NoiseRates, judge_labels
 from rankprune.core._auc import auc
 from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import intervals_from, label_rows, row_replicates
-from rankprune.core._words import OVER_ROWS
+from rankprune.core._verdict_reasons import OVER_ROWS
 from rankprune.experiments._bank import MODELS, Problem, Scored, Split, scored, slug
 from rankprune.experiments._cache import cached
 

@@ -12,8 +12,7 @@ from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._directory import REPORT
 from rankprune.run._findings import SuspectRow
-from rankprune.run._visible import visible
-from rankprune.run._words import (
+from rankprune.run._sentences import (
     advice,
     audit_headline,
     audit_notes,
@@ -27,6 +26,7 @@ from rankprune.run._words import (
     trust_points,
     wrong_share_words,
 )
+from rankprune.run._visible import visible
 from rankprune.storage._atomic import write_whole
 
 TOP = 100

@@ -30,8 +30,8 @@ from rankprune.run._findings import (
     SuspectRow,
 )
 from rankprune.run._scores import SavedScores, Scores, Tally, reason_for, write_scores
+from rankprune.run._sentences import summary_lines
 from rankprune.run._settings import CheckSettings
-from rankprune.run._words import summary_lines
 from rankprune.storage._atomic import (
     whole_file,
     write_whole,

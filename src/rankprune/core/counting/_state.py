@@ -23,7 +23,7 @@ from rankprune.core._inputs import (
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates, validate_noise_rates
 from rankprune.core._pruning import Cutoffs, cutoff_of, pruned_shares, rank_of, rows_to_prune
 from rankprune.core._rate_algebra import possible_noise_rates
-from rankprune.core._words import AUC_REASON
+from rankprune.core._verdict_reasons import AUC_REASON
 from rankprune.core.counting._exact_sums import in_units
 from rankprune.core.counting._histogram import ScoreHistogram
 from rankprune.core.counting._kernel import Kernel, kernel_for

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rankprune.core._auc import is_informative
 from rankprune.core._inputs import Inputs, count_true, validate_inputs
 from rankprune.core._noise_rates import NoiseRates
-from rankprune.core._words import AUC_REASON, not_told_apart, thresholds_reason
+from rankprune.core._verdict_reasons import AUC_REASON, not_told_apart, thresholds_reason
 from rankprune.core.estimators._confident_counts import confident_counts
 from rankprune.core.estimators._curve import curve
 from rankprune.core.estimators._elkan_noto import elkan_noto, elkan_noto_e2, elkan_noto_e3

@@ -1,4 +1,4 @@
-"""Every sentence about noise rates and the verdict on them, written once for all outputs."""
+"""The reasons behind a verdict, and names of rates and intervals; sentences are in run/."""
 
 from __future__ import annotations
 

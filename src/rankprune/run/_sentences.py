@@ -64,6 +64,23 @@ def wrong_share_words(check: LabelCheck) -> tuple[str, str]:
     }[check.verdict.level]
 
 
+def not_judged_words(check: LabelCheck, allowed: float) -> str:
+    """Return why a limit on the share of wrong labels does not apply, or nothing if it does."""
+    if check.verdict.level == "cannot tell":
+        return "this data does not show whether labels are wrong."
+    if check.verdict.level == "clean" and check.estimated_rates.wrong_share > allowed:
+        return "the labels look clean."
+    return ""
+
+
+def exceeds_words(check: LabelCheck, allowed: float) -> str:
+    """Return that more labels are wrong than allowed."""
+    return (
+        f"{percent(check.wrong_share)} of the labels are wrong, more than the {percent(allowed)} "
+        "allowed."
+    )
+
+
 def training_sentence(check: LabelCheck, n_pruned: int) -> str:
     """Return how many rows a model was trained on, and why none were dropped if none were."""
     if n_pruned or check.verdict.level == "noise found":
