@@ -29,7 +29,7 @@ from rankprune.run._directory import SCORES
 from rankprune.run._findings import Confident, Histogram, SuspectRow
 from rankprune.run._scores import SavedScores, Tally, copy_scores_sql
 from rankprune.run._settings import CheckSettings
-from rankprune.storage._sql import sql_text
+from rankprune.storage._sql import sql_source
 from rankprune.stream import estimate_noise_rates, read_scores
 from rankprune.stream._passes import find_cutoffs
 from rankprune.table import Table
@@ -80,7 +80,7 @@ def gather_out_of_core(
             few=few,
             verdict=verdict,
             estimated=estimated,
-            scores=SavedScores(scores, "id" in special, folder),
+            scores=SavedScores(scores, "id" in special, folder=folder),
             tally=rows.tally(scores),
             cutoffs=cutoffs.values,
             histogram=rows.histogram(),
@@ -99,7 +99,7 @@ class _Spooled:
 
     def __init__(self, table: Table, labels: LabelNames, named: dict[str, Any], path: Path) -> None:
         self._table, self._labels, self._named = table, labels, named
-        self._sql = f"read_parquet({sql_text(path)})"
+        self._sql = f"read_parquet({sql_source(path)})"
         position = table.position(named["probabilities"])
         columns = {
             "s": f"CAST({labels.sql} AS TINYINT)",
@@ -231,7 +231,7 @@ class _Spooled:
                 "NOT is_positive AND suspect",
             )
         )
-        found = self._table.run(f"SELECT {counts} FROM read_parquet({sql_text(scores)})")
+        found = self._table.run(f"SELECT {counts} FROM read_parquet({sql_source(scores)})")
         return Tally(*(int(count) for count in found.fetchall()[0]))
 
     def suspects(
@@ -240,7 +240,7 @@ class _Spooled:
         """Return the most suspicious rows with some of their cells."""
         found = self._table.run(
             "SELECT rank, row, id, label, probability, reason FROM "
-            f"read_parquet({sql_text(scores)}) WHERE rank <= {MAX_SHOWN} ORDER BY rank"
+            f"read_parquet({sql_source(scores)}) WHERE rank <= {MAX_SHOWN} ORDER BY rank"
         ).fetchall()
         positions = [self._table.position(name) for name in columns]
         return with_cells(

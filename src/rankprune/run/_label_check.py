@@ -29,7 +29,14 @@ from rankprune.run._findings import (
     Subgroup,
     SuspectRow,
 )
-from rankprune.run._scores import SavedScores, Scores, Tally, reason_for, write_scores
+from rankprune.run._scores import (
+    SavedScores,
+    Scores,
+    Tally,
+    foreign_scores,
+    reason_for,
+    write_scores,
+)
 from rankprune.run._sentences import summary_lines
 from rankprune.run._settings import CheckSettings
 from rankprune.storage._atomic import (
@@ -258,11 +265,8 @@ class LabelCheck:
             )
         scores = folder / SCORES
         if not scores.is_file() or file_sha256(scores) != written:
-            raise TableError(
-                f"{scores} does not belong to {path}: the run was cut short, or a file was "
-                "changed. Check again with force=True."
-            )
+            raise TableError(foreign_scores(scores))
         try:
-            return from_plain(cls, {**result, "scores": SavedScores(scores, with_ids)})
+            return from_plain(cls, {**result, "scores": SavedScores(scores, with_ids, written)})
         except (KeyError, TypeError, ValueError) as error:
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankprune.exceptions import TableError
+from rankprune.storage._hashes import file_sha256
 from rankprune.storage._json_records import from_plain
-from rankprune.storage._sql import sql_text
+from rankprune.storage._links import opened_literally
+from rankprune.storage._sql import sql_source, sql_target, sql_text
 
 # Quoted, because it is a keyword of SQL.
 _INDEX = '"index", '
@@ -61,17 +64,24 @@ class SavedScores:
         A ``scores.parquet`` file.
     with_ids : bool
         Whether its ``id`` column holds cells of the table rather than row numbers.
+    sha256 : str or None
+        Hash that the file must have when it is read; None for a temporary file.
     """
 
     path: Path
     with_ids: bool
+    sha256: str | None = None
     # Owner of the temporary folder that holds the file, which is removed with it; None if the file
     # is in a run directory.
     folder: Any = None
 
     @cached_property
     def _loaded(self) -> Scores:
-        return from_plain(Scores, _read_scores(self.path, self.with_ids))
+        with opened_literally(self.path) as (file, literal):
+            # The file that is hashed is the file that is read.
+            if self.sha256 not in (None, file_sha256(file)):
+                raise TableError(foreign_scores(self.path))
+            return from_plain(Scores, _read_scores(literal, self.with_ids))
 
     def __getattr__(self, name: str) -> Any:
         if name in Scores.__dataclass_fields__:
@@ -184,12 +194,20 @@ def copy_scores_sql(
         "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
         f"CASE WHEN suspect THEN {reason} END AS reason, "
         "NOT suspect AS kept, weight "
-        f"FROM {source}) TO {sql_text(path)} (FORMAT parquet)"
+        f"FROM {source}) TO {sql_target(path)} (FORMAT parquet)"
+    )
+
+
+def foreign_scores(path: Path) -> str:
+    """Return that a file of scores is not the one that the result was saved with."""
+    return (
+        f"{path} does not belong to the result beside it: the run was cut short, or a file was "
+        "changed. Check again with force=True."
     )
 
 
 def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:
-    source = f"read_parquet({sql_text(path)})"
+    source = f"read_parquet({sql_source(path)})"
     with _connected() as connection:
         columns = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         with_index = any(name == "index" for name, *_ in columns)

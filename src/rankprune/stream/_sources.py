@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._inputs import validate_batch, validate_batch_labels
 from rankprune.core._parameters import validate_count
-from rankprune.storage._links import link_or_copy
-from rankprune.storage._sql import sql_name, sql_text
+from rankprune.storage._links import opened_literally
+from rankprune.storage._sql import sql_name, sql_source
 
 Batch = tuple[ArrayLike, ArrayLike]
 Batches = Iterable[Batch] | Callable[[], Iterable[Batch]] | tuple[ArrayLike, ArrayLike]
@@ -76,14 +76,8 @@ class _Parquet:
                 "Parquet files need DuckDB, which is not installed. Install rankprune[cli]."
             ) from error
         label, probability = sql_name(self.label), sql_name(self.probability)
-        with (
-            tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
-            duckdb.connect() as connection,
-        ):
-            # Under a name without wildcards, so that no other file is read.
-            place = Path(folder) / "scores.parquet"
-            link_or_copy(self.path, place)
-            source = sql_text(place)
+        with opened_literally(self.path) as (_, literal), duckdb.connect() as connection:
+            source = sql_source(literal)
             try:
                 counted = connection.execute(
                     f"SELECT count(*) FROM read_parquet({source})"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rankprune.exceptions import TableError
-from rankprune.storage._sql import sql_text
+from rankprune.storage._sql import sql_path, sql_source, sql_text
 from rankprune.table._csv_records import goes_on
 from rankprune.table._errors import _BUFFER, MAX_RECORD, MAX_SHOWN_RECORD, listed, readable
 
@@ -50,7 +50,7 @@ def csv_header(path: Path, name: str, delimiter: str | None) -> tuple[list[str],
     else:
         header = "true"
     source = (
-        f"{sql_text(path)}, header={header}, auto_detect=false, delim={sql_text(delimiter)}, "
+        f"{sql_source(path)}, header={header}, auto_detect=false, delim={sql_text(delimiter)}, "
         f"""quote='"', escape='"', max_line_size={MAX_RECORD}, buffer_size={_BUFFER}"""
     )
     return names, delimiter, source
@@ -74,7 +74,7 @@ def _without_header(path: Path, record: str) -> Path:
 def json_names(path: Path, name: str, connection: Any) -> list[str]:
     import duckdb
 
-    reader = f"{sql_text(path)}, format='newline_delimited', maximum_object_size={MAX_RECORD}"
+    reader = f"{sql_source(path)}, format='newline_delimited', maximum_object_size={MAX_RECORD}"
     # Every key becomes a column, even if there are many rare keys, which DuckDB would turn into a
     # single map column.
     inferred = f"{reader}, sample_size=-1, maximum_depth=1, map_inference_threshold=-1"
@@ -111,14 +111,16 @@ def _bad_json(path: Path, name: str) -> TableError | None:
     return None
 
 
-def parquet_columns(path: str, name: str, connection: Any) -> tuple[list[str], list[str]]:
+def parquet_columns(path: Path, name: str, connection: Any) -> tuple[list[str], list[str]]:
     import duckdb
 
     try:
         schema = connection.execute(
-            f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({path})"
+            f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({sql_path(path)})"
         ).fetchall()
-        described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({path})").fetchall()
+        described = connection.execute(
+            f"DESCRIBE SELECT * FROM read_parquet({sql_source(path)})"
+        ).fetchall()
     except duckdb.Error as error:
         raise readable(error, name, "parquet") from error
     names, position = [], 1

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from rankprune.storage._links import link_or_copy
-from rankprune.storage._sql import sql_text
 from rankprune.table._headers import csv_header, parquet_columns
 from rankprune.table._source import _format, existing, refuse_unknown_encoding
 from rankprune.table._table import Table
@@ -91,5 +90,5 @@ def _parquet_names(path: Path, folder: Path) -> list[str]:
     place = folder / "table.parquet"
     link_or_copy(path, place)
     with duckdb.connect() as connection:
-        names, _ = parquet_columns(sql_text(place), path.name, connection)
+        names, _ = parquet_columns(place, path.name, connection)
     return names

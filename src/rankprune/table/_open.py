@@ -18,7 +18,7 @@ from typing import Any
 from rankprune.exceptions import TableError
 from rankprune.learners._progress import log_stage
 from rankprune.storage._atomic import unfinished
-from rankprune.storage._sql import sql_name, sql_text
+from rankprune.storage._sql import sql_name, sql_source, sql_target, sql_text
 from rankprune.table._csv_records import count_cells, csv_records
 from rankprune.table._errors import (
     MAX_RECORD,
@@ -96,7 +96,7 @@ def _state(path: Path | None) -> tuple[int, int] | None:
 def _file_table(
     spooled: Spooled, name: str, path: Path | None, delimiter: str | None, connection: Any
 ) -> Table:
-    literal = sql_text(spooled.path)
+    literal = sql_source(spooled.path)
     if spooled.format == "csv":
         names, delimiter, reading = csv_header(spooled.path, name, delimiter)
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
@@ -110,7 +110,7 @@ def _file_table(
         source = f"(SELECT {picked} FROM {reader}, maximum_object_size={MAX_RECORD}))"
         types = ["VARCHAR"] * len(names)
     else:
-        names, types = parquet_columns(literal, name, connection)
+        names, types = parquet_columns(spooled.path, name, connection)
         positions = ", ".join(f"c{i}" for i in range(len(names)))
         source = f"read_parquet({literal}) AS t({positions})"
     refuse_repeated(names, name)
@@ -173,8 +173,8 @@ def _by_column(table: Table, path: Path) -> Table:
     if table.format == "parquet":
         return table
     columns = path.with_name("columns.parquet")
-    table.run(f"COPY (SELECT * FROM {table._source}) TO {sql_text(columns)} (FORMAT parquet)")
-    return replace(table, _source=f"read_parquet({sql_text(columns)})")
+    table.run(f"COPY (SELECT * FROM {table._source}) TO {sql_target(columns)} (FORMAT parquet)")
+    return replace(table, _source=f"read_parquet({sql_source(columns)})")
 
 
 def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
@@ -193,7 +193,7 @@ def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
         frame.rename(dict(zip(frame.columns, positions, strict=True))).write_parquet(
             folder / "table.parquet"
         )
-        source = f"read_parquet({sql_text(folder / 'table.parquet')})"
+        source = f"read_parquet({sql_source(folder / 'table.parquet')})"
     else:
         renamed = frame.set_axis(positions, axis=1).reset_index(drop=True)
         try:

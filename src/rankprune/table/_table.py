@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.exceptions import TableError
-from rankprune.storage._sql import sql_text
+from rankprune.storage._sql import sql_target
 from rankprune.table._errors import listed, readable
 
 # Columns are fetched together, up to this many bytes.
@@ -116,7 +116,7 @@ class Table:
         self.run("SET memory_limit = '1GiB'")
         self.run(
             f"COPY (SELECT * FROM (SELECT row_number() OVER () AS row, {named} "
-            f"FROM {self._source}) WHERE {where}) TO {sql_text(path)} (FORMAT parquet)"
+            f"FROM {self._source}) WHERE {where}) TO {sql_target(path)} (FORMAT parquet)"
         )
 
     def row_hashes(self, columns: Sequence[str]) -> NDArray[np.uint64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankprune.exceptions import TableError
 from rankprune.storage._atomic import whole_file
-from rankprune.storage._sql import sql_name, sql_text
+from rankprune.storage._sql import sql_name, sql_target, sql_text
 from rankprune.table._errors import listed
 from rankprune.table._source import FORMATS
 from rankprune.table._table import Table
@@ -140,7 +140,7 @@ def _write_csv(
 
 
 def _copy(table: Table, query: str, path: Path, options: str) -> int:
-    done = table._connection.execute(f"COPY ({query}) TO {sql_text(path)} ({options})")
+    done = table._connection.execute(f"COPY ({query}) TO {sql_target(path)} ({options})")
     return int(done.fetchone()[0])
 
 

@@ -1,0 +1,125 @@
+"""Paths mean themselves: each name stands beside a decoy that a pattern would match."""
+
+import os
+import shutil
+
+import pytest
+
+from noisy_table import noisy_csv
+
+pytest.importorskip("duckdb")
+pytest.importorskip("skops")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="other systems forbid such names")
+
+QUICK = ("--scorer", "model")
+# A name, and one that it matches as a pattern.
+NAMES = [
+    ("r[1]", "r1"),
+    ("r*", "r-long"),
+    ("r?", "rx"),
+    ("[a-z]", "b"),
+    ("r\\[1]", "r[1]"),
+    ("~", "home"),
+    ("~root", "root"),
+    ("it's", "its"),
+    ("a%20b", "a b"),
+    ("-q", "q"),
+    ("a;b", "a"),
+    (" a ", "a"),
+    ("a\nb", "a"),
+    ("year=2020", "year"),
+    ("{a,b}", "a"),
+    ("**", "deep"),
+]
+
+
+def rows_of(path):
+    return path.read_text().splitlines()
+
+
+@pytest.fixture
+def two_runs(command, tmp_path, monkeypatch):
+    """A run in a folder of this name, and another run of another table in one of the other."""
+
+    def make(name, decoy):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        for folder, seed in ((name, 0), (decoy, 1)):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            noisy_csv(tmp_path / folder, n=120 if seed else 150, seed=seed)
+            words = ("check", f"./{folder}/people.csv", "--label", "label", *QUICK, "-q")
+            assert command(*words, "-o", f"./{folder}/run")[0] == 0
+        return tmp_path / name, tmp_path / decoy
+
+    return make
+
+
+@pytest.mark.parametrize(("name", "decoy"), NAMES)
+def test_a_run_reads_and_exports_its_own_rows(command, two_runs, name, decoy):
+    mine, other = two_runs(name, decoy)
+    before = sorted(path.name for path in other.rglob("*"))
+    run = f"./{name}/run"
+    words = ("export", run, "--drop-suspects", "-q", "-o", f"./{name}/kept.csv")
+    code, _, err = command(*words)
+    assert (code, err) == (0, "")
+    from rankprune import LabelCheck
+
+    check = LabelCheck.load(mine / "run")
+    assert len(check.scores.rows) == 150
+    given = rows_of(mine / "people.csv")
+    dropped = set(check.suspect_rows().tolist())
+    kept = [line for i, line in enumerate(given[1:]) if i not in dropped]
+    assert rows_of(mine / "kept.csv") == [given[0], *kept]
+    assert sorted(path.name for path in other.rglob("*")) == before
+
+
+def test_a_model_is_trained_on_and_predicts_the_rows_of_its_own_path(command, two_runs):
+    two_runs("r[1]", "r1")
+    assert command("train", "r[1]/run", "-q", "-o", "r[1]/m.skops")[0] == 0
+    code, out, _ = command("predict", "r[1]/m.skops", "r[1]/people.csv", "-q")
+    assert (code, len(out.splitlines())) == (0, 151)
+
+
+@pytest.mark.parametrize(("name", "decoy"), NAMES)
+def test_an_output_is_written_where_it_was_asked_for(command, tmp_path, monkeypatch, name, decoy):
+    table, *_ = noisy_csv(tmp_path, n=120)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    assert command("check", table, "--label", "label", *QUICK, "-q", "-o", "run")[0] == 0
+    (tmp_path / f"{decoy}.parquet").write_text("decoy")
+    for ending in ("csv", "parquet"):
+        output = tmp_path / f"{name}.{ending}"
+        code, _, err = command("export", "run", "-q", f"--output={name}.{ending}")
+        assert (code, err) == (0, "")
+        assert output.stat().st_size > 1000
+    assert (tmp_path / f"{decoy}.parquet").read_text() == "decoy"
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_a_temporary_folder_may_have_any_name(command, tmp_path, monkeypatch):
+    import tempfile
+
+    table, *_ = noisy_csv(tmp_path, n=120)
+    for name in ("t[1]", "job=12", "a*b"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / name))
+        code, _, err = command("check", table, "--label", "label", *QUICK, "-q", "--force")
+        assert (code, err) == (0, "")
+
+
+def test_scores_that_change_after_the_run_was_opened_are_not_read(command, tmp_path):
+    from rankprune import LabelCheck
+    from rankprune.exceptions import TableError
+
+    table, *_ = noisy_csv(tmp_path, n=120)
+    other, *_ = noisy_csv(tmp_path, "other.csv", n=150, seed=1)
+    for path in (table, other):
+        assert command("check", path, "--label", "label", *QUICK, "-q")[0] == 0
+    check = LabelCheck.load(tmp_path / "people.csv.rankprune")
+    shutil.copyfile(
+        tmp_path / "other.csv.rankprune" / "scores.parquet",
+        tmp_path / "people.csv.rankprune" / "scores.parquet",
+    )
+    with pytest.raises(TableError, match="does not belong to the result"):
+        _ = check.scores.rows
