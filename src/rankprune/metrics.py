@@ -46,8 +46,9 @@ class CleanMetric:
         The estimate. With few rows or inaccurate rates it may lie outside [0, 1]: clipping would
         make it biased.
     low, high : float
-        Confidence interval, within [0, 1]. It covers the random choice of test rows, but treats the
-        noise rates as known: inaccurate rates shift it, and no test set shows by how much.
+        Confidence interval, within [0, 1] unless the estimate is not; it always holds the estimate.
+        It covers the random choice of test rows, but treats the noise rates as known: inaccurate
+        rates shift it, and no test set shows by how much.
     noisy : float
         The metric computed on the noisy labels.
 
@@ -394,4 +395,5 @@ def _with_interval(
 ) -> CleanMetric:
     half = z * max(variance, 0.0) ** 0.5
     low, high = min(max(middle - half, 0.0), 1.0), min(max(middle + half, 0.0), 1.0)
-    return CleanMetric(value, low, high, noisy)
+    # The estimate is not clipped, which would bias it; the interval always holds it.
+    return CleanMetric(value, min(low, value), max(high, value), noisy)

@@ -51,6 +51,13 @@ def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -
         click.echo(part, nl=False)
 
 
+def _safe(cell: Any) -> Any:
+    """Return a cell of a CSV file, which a spreadsheet may open."""
+    from rankprune.storage._spreadsheets import spreadsheet_safe
+
+    return spreadsheet_safe(cell) if isinstance(cell, str) else cell
+
+
 def rows_text(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> Iterator[str]:
     """Yield rows as CSV, as JSON lines, as one JSON list, or as text, in parts."""
     if form in ("csv", "text"):
@@ -59,7 +66,7 @@ def rows_text(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) ->
         writer = csv.writer(text, lineterminator="\n", delimiter="," if form == "csv" else "\t")
         writer.writerow(names)
         for row in rows:
-            writer.writerow(row)
+            writer.writerow([_safe(cell) for cell in row] if form == "csv" else row)
             if text.tell() > 1 << 16:
                 yield text.getvalue()
                 text.seek(0)

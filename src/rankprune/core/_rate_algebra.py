@@ -61,5 +61,5 @@ def refuse_contradiction(contradicts: bool, first: str, second: str) -> None:
 
 
 def part_of(mass: float, whole: float) -> float:
-    """Return mass / whole, or 0 if the mass is 0, as in a class without rows."""
-    return mass / whole if mass > 0 else 0.0
+    """Return mass / whole, or 0 if one of them is 0, as in a class without rows."""
+    return mass / whole if mass > 0 and whole > 0 else 0.0

@@ -119,6 +119,11 @@ def check_predicts_probabilities(estimator: Any, name: str) -> None:
 
 
 def _refuse_without_probabilities(estimator: Any, name: str) -> None:
+    if not hasattr(estimator, "fit"):
+        raise ValueError(
+            f"{name} must have fit, got {estimator!r}. An estimator with partial_fit alone can be "
+            "wrapped in a class whose fit calls it once."
+        )
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(
             f"{name} must have predict_proba, got {estimator!r}. Wrap it in "

@@ -5,6 +5,8 @@ Loading refuses types that are not known to be harmless.
 
 from __future__ import annotations
 
+import operator
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,8 @@ from rankprune.table._features import (
 )
 
 SCHEMA = 1
+# Files may unpack to this many bytes, or to this many times their size; skops does not compress.
+_SMALL, _MAX_RATIO = 1 << 26, 10
 # Harmless types in the models of this package that skops does not trust by default.
 _OURS = (
     "rankprune.learners._committee.Boosting",
@@ -73,7 +77,13 @@ class TableModel:
             )
         columns = self.classifier.predict_proba(self.encoder.transform(table, vectors))
         position = list(self.classifier.classes_).index(True)
-        return np.asarray(columns[:, position], dtype=np.float64)
+        found = np.asarray(columns[:, position], dtype=np.float64)
+        if not ((found >= 0) & (found <= 1)).all():
+            raise TableError(
+                "The model predicts values that are not probabilities, so its file is damaged. "
+                "Train it again."
+            )
+        return found
 
     def save(self, path: Any) -> Path:
         """Write the model to a file, and return its path."""
@@ -109,6 +119,7 @@ def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
     place = Path(path)
     if not place.is_file():
         raise TableError(f"path must be a model file; {place} does not exist. Train one first.")
+    _refuse_bomb(place)
     allowed = {*_OURS, *trusted}
     try:
         unknown = [name for name in skops.get_untrusted_types(file=place) if name not in allowed]
@@ -128,20 +139,40 @@ def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
     content = skops.load(place, trusted=sorted(allowed))
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise TableError(f"{place} is not a model that this version can read. Train it again.")
+    try:
+        return _model_of(content)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TableError(f"{place} is damaged: {error!r}. Train the model again.") from error
+
+
+def _model_of(content: dict[str, Any]) -> TableModel:
     encoder = Encoder(
         tuple(from_plain(Number, number) for number in content["numbers"]),
         tuple(from_plain(Category, category) for category in content["categories"]),
         content["words"],
-        content["n_embedded"],
+        operator.index(content["n_embedded"]),
     )
-    return TableModel(
-        encoder,
-        content["classifier"],
-        content["label"],
-        content["positive"],
-        content["negative"],
-        content["noise_rates"],
-    )
+    classifier = content["classifier"]
+    if not callable(classifier.predict_proba) or True not in list(classifier.classes_):
+        raise ValueError("its classifier does not know the two labels")
+    texts = (content["label"], content["positive"], content["negative"])
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("its labels must be texts")
+    return TableModel(encoder, classifier, *texts, content["noise_rates"])
+
+
+def _refuse_bomb(path: Path) -> None:
+    """Raise an error if a file would unpack to far more than it holds, before it is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            n_bytes = sum(part.file_size for part in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise TableError(f"{path} is not a rankprune model: {error}.") from error
+    if n_bytes > max(_SMALL, _MAX_RATIO * path.stat().st_size):
+        raise TableError(
+            f"{path} would unpack to {n_bytes >> 20:,} MiB, far more than a model of its size "
+            "holds. Download it again from a source you trust."
+        )
 
 
 def _skops() -> Any:

@@ -39,6 +39,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     If the block fails or the process is killed, ``path`` is unchanged.
     """
+    refuse_special_file(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     # Use the default permissions of a new file; tempfile would create a stricter one.
@@ -81,8 +82,18 @@ def refuse_same_file(output: Path, *sources: Path | None) -> None:
             )
 
 
+def refuse_special_file(path: Path) -> None:
+    """Raise an error if a device, a pipe or a folder would be replaced, also through a link."""
+    if path.exists() and not path.is_file():
+        kind = "folder" if path.is_dir() else "device or a pipe"
+        raise FileExistsError(
+            f"{path} is a {kind}, which is never replaced. Choose a regular file."
+        )
+
+
 def refuse_existing_file(path: Path, force: bool) -> None:
-    """Raise an error if the file exists, unless ``force`` is set."""
+    """Raise an error if the file exists, unless ``force`` is set; special files always do."""
+    refuse_special_file(path)
     if path.exists() and not force:
         raise FileExistsError(
             f"{path} already exists. Pass force=True to replace it, or choose another name."

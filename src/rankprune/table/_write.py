@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from rankprune.exceptions import TableError
 from rankprune.storage._atomic import whole_file
+from rankprune.storage._spreadsheets import FORMULA_RE2, spreadsheet_safe
 from rankprune.storage._sql import sql_name, sql_target, sql_text
 from rankprune.table._errors import listed
 from rankprune.table._source import FORMATS
 from rankprune.table._table import Table
-
-# Characters that start a formula in a spreadsheet.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(
@@ -156,7 +154,7 @@ def _refuse_names_alike(names: Sequence[str]) -> None:
 
 def _header(names: Sequence[str], delimiter: str, safe: bool) -> bytes:
     if safe:
-        names = [f"'{name}" if name[:1] in _FORMULA else name for name in names]
+        names = [spreadsheet_safe(name) for name in names]
     special = {delimiter, '"', "\r", "\n"}
     quoted = [sql_name(name) if special & set(name) or not name else name for name in names]
     return (delimiter.join(quoted) + "\n").encode()
@@ -171,8 +169,9 @@ def _spreadsheet_safe(column: str) -> str:
 
     Numbers that begin with a plus or minus are left alone.
     """
-    column = f"CAST({column} AS VARCHAR)"
+    column, apostrophe = f"CAST({column} AS VARCHAR)", sql_text("'")
     return (
-        f"CASE WHEN regexp_matches({column}, '^[=+\\-@\\t\\r]') AND try_cast({column} AS DOUBLE) "
-        f"IS NULL THEN '''' || {column} ELSE {column} END"
+        f"CASE WHEN regexp_matches({column}, {sql_text(FORMULA_RE2)}) "
+        f"AND try_cast({column} AS DOUBLE) IS NULL THEN {apostrophe} || {column} "
+        f"ELSE {column} END"
     )

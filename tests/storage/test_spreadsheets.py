@@ -1,0 +1,45 @@
+"""Formulas are disarmed, in Python and in SQL alike; numbers and other texts stay."""
+
+import pytest
+
+from rankprune.storage._spreadsheets import FORMULA_RE2, spreadsheet_safe
+
+FORMULAS = [
+    "=1+1",
+    "+cmd",
+    "-cmd|x",
+    "@SUM(A1)",
+    "\uff1d1",
+    "\uff0bx",
+    "\uff0dx",
+    "\uff20x",
+    " =1",
+    "\n=1",
+    "\ufeff=1",
+    "\u200b=1",
+    "\u00a0\u3000@x",
+    "\tx",
+    "\rx",
+    "\nx",
+    "\u202e=1",
+    "-",
+]
+HARMLESS = ["", "a=1", "-1.5", "+3", "  -2e3", "x", "'=1", "é=", "1-2", "5"]
+
+
+@pytest.mark.parametrize("cell", FORMULAS)
+def test_a_formula_gets_an_apostrophe(cell):
+    assert spreadsheet_safe(cell) == f"'{cell}"
+
+
+@pytest.mark.parametrize("cell", HARMLESS)
+def test_other_cells_stay(cell):
+    assert spreadsheet_safe(cell) == cell
+
+
+def test_sql_finds_the_same_formulas():
+    duckdb = pytest.importorskip("duckdb")
+    for cell in FORMULAS:
+        assert duckdb.execute("SELECT regexp_matches(?, ?)", [cell, FORMULA_RE2]).fetchone()[0]
+    for cell in ("", "a=1", "x", "'=1", "é=", "1-2"):
+        assert not duckdb.execute("SELECT regexp_matches(?, ?)", [cell, FORMULA_RE2]).fetchone()[0]
