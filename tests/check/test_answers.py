@@ -55,8 +55,8 @@ def test_training_drops_nothing_unless_asked_to(hard):
 def test_training_reports_how_many_rows_it_used(hard):
     _, check = hard
     assert training_sentence(check, 0) == (
-        "Trained on all 600 rows. The check did not find noise, so none were dropped; pass "
-        "prune=True to drop the least believable ones anyway."
+        "Trained on all 600 rows. The check could not tell whether labels are wrong, so none were "
+        "dropped; pass prune=True to drop the least believable ones anyway."
     )
     assert training_sentence(check, 40) == "Trained on 560 of 600 rows."
 

@@ -428,7 +428,7 @@ def test_models_by_name():
 
 
 def test_the_reason_names_the_source_of_the_probability():
-    assert reason_for("a", 0.0123, True).endswith("give this label a probability of 1.2 %")
+    assert reason_for("a", 0.0123, True).endswith("give this label a probability of 1.2%")
 
 
 def test_no_global_state_is_changed(people):

@@ -25,7 +25,7 @@ def hard(command, tmp_path):
 def test_train_drops_nothing_and_explains_how_to_prune_anyway(command, hard, tmp_path):
     code, _, err = command("train", hard, "-o", tmp_path / "m.skops")
     assert code == 0
-    assert "Trained on all 600 rows. The check did not find noise" in err
+    assert "Trained on all 600 rows. The check could not tell whether labels are wrong" in err
     assert "pass --prune to drop" in err
     code, _, err = command("train", hard, "-o", tmp_path / "n.skops", "--prune")
     assert code == 0

@@ -9,6 +9,7 @@ from rankprune import NoiseRates, estimate_noise_rates, prune_labels, rank_suspe
 from rankprune.core import _inputs
 from rankprune.core._inputs import (
     blocks,
+    validate_batch,
     validate_choices,
     validate_inputs,
     validate_labels,
@@ -338,3 +339,21 @@ def test_numbers_to_choose_from_become_a_list_of_floats():
     choices = validate_choices(np.array([1, 10], dtype=np.int8), "Cs")
     assert choices == [1.0, 10.0]
     assert {type(value) for value in choices} == {float}
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool, np.int64, float, object])
+def test_labels_of_a_batch_become_booleans_whatever_their_type(dtype):
+    is_positive, numbers = validate_batch(np.array([0, 1, 1], dtype=dtype), [1, 0, 1])
+    assert is_positive.dtype == bool
+    assert is_positive.tolist() == [False, True, True]
+    assert numbers.tolist() == [1, 0, 1]
+
+
+def test_an_empty_batch_has_no_labels():
+    is_positive, numbers = validate_batch([], [])
+    assert (is_positive.dtype, len(is_positive), len(numbers)) == (bool, 0, 0)
+
+
+def test_one_byte_labels_of_a_batch_are_not_copied():
+    labels = np.array([0, 1, 1], dtype=np.int8)
+    assert np.shares_memory(validate_batch(labels, [0.1, 0.2, 0.3])[0], labels)

@@ -282,3 +282,18 @@ def test_many_equal_scores_are_one_bin():
     assert few.is_positive.tolist() == [True, False]
     assert few.probabilities.tolist() == [0.5, 0.5]
     assert few.sample_weight.tolist() == [40_000, 80_000]
+
+
+def test_weights_of_whole_numbers_are_rows_and_others_are_not():
+    """Ten rows of weight 2 are twenty rows; scaled weights change nothing."""
+    labels = np.tile([1, 1, 0, 0, 1], 8)
+    scores = np.tile([0.9, 0.2, 0.1, 0.8, 0.7], 8) + np.linspace(0, 0.05, 40)
+    asked = {"n_resamples": 40, "random_state": 0, "method": "confident-counts"}
+
+    def width(**more):
+        found = noise_rate_intervals(labels, scores, **asked, **more).positive_noise_rate
+        return found.high - found.low
+
+    plain = width()
+    assert width(sample_weight=np.full(40, 9)) < 0.6 * plain
+    assert width(sample_weight=np.full(40, 0.5)) == pytest.approx(plain, rel=0.5)

@@ -8,18 +8,25 @@ import pytest
 
 from rankprune import NoiseRates, estimate_noise_rates, flip_labels, prune_labels
 from rankprune.core import (
+    ConfidentState,
+    add_uniform_rows,
     expected_noise_rates,
     expected_thresholds,
+    judge_labels,
     make_gaussians,
     robustness_conditions,
+    unlabeled_weights,
 )
 from rankprune.core._inputs import (
+    validate_batch,
+    validate_batch_labels,
     validate_labels,
     validate_probabilities,
     validate_sample_weight,
     validate_trusted,
 )
 from rankprune.core._parameters import validate_rate, validate_share
+from rankprune.core._random import as_generator
 
 RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
 
@@ -31,6 +38,83 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
             lambda: validate_labels(None),
             "labels must hold one label per row: Rank Pruning requires y to be passed, but the "
             "target y is None. Pass the given labels, right or wrong.",
+        ),
+        (
+            lambda: validate_batch([[0, 1]], [0.1, 0.2]),
+            "labels must be one-dimensional in every batch, got shape (1, 2). Pass a single "
+            "column.",
+        ),
+        (
+            lambda: validate_batch([0, 1], [[0.1, 0.2]]),
+            "probabilities must be one-dimensional in every batch, got shape (1, 2). Pass a single "
+            "column.",
+        ),
+        (
+            lambda: validate_batch([0, 1], ["a", "b"]),
+            "probabilities must be real numbers, got dtype <U1. Pass predict_proba(X)[:, 1].",
+        ),
+        (
+            lambda: validate_batch([0, 1], np.ma.array([0.1, 0.2], mask=[False, True])),
+            "probabilities must not be missing; row 1 is masked. Leave masked rows out, or fill "
+            "them.",
+        ),
+        (
+            lambda: validate_batch(np.array([0, 2], dtype=np.uint8), [0.1, 0.2]),
+            "labels must be 0 or 1 in every batch; row 1 of a batch holds 2. For other labels, "
+            "name the positive one with pos_label.",
+        ),
+        (
+            lambda: validate_batch(np.array([0, -1], dtype=np.int8), [0.1, 0.2]),
+            "labels must be 0 or 1 in every batch; row 1 of a batch holds -1. For other labels, "
+            "name the positive one with pos_label.",
+        ),
+        (
+            lambda: validate_batch_labels(np.ma.array([0, 1], mask=[False, True])),
+            "labels must not be missing; row 1 is masked. Leave masked rows out, or fill them.",
+        ),
+        (
+            lambda: ConfidentState().after_pass(),
+            "batches must hold at least one row, got none. Check the selection.",
+        ),
+        (
+            lambda: ConfidentState().update([1, 1], [0.1, 0.2]).after_pass(),
+            "labels must hold two classes, but none of 2 rows is negative. Pass rows of both "
+            "classes, or name the positive label with pos_label.",
+        ),
+        (
+            lambda: ConfidentState().update([0, 0], [0.1, 0.2]).after_pass(),
+            "labels must hold two classes, but none of 2 rows is positive. Pass rows of both "
+            "classes, or name the positive label with pos_label.",
+        ),
+        (
+            lambda: judge_labels([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]]),
+            "probabilities must hold P(positive) of each model, one column per model; two columns "
+            "that add up to 1 are those of the two classes. Pass predict_proba(X)[:, 1].",
+        ),
+        (
+            lambda: as_generator("seed"),
+            "random_state must be an int of at least 0, a Generator, a RandomState or None, got "
+            "'seed'. Pass an int for reproducible results.",
+        ),
+        (
+            lambda: unlabeled_weights([0.1], 0),
+            "label_frequency must lie in (0, 1], got 0. It is the share of the positives that are "
+            "labeled, 1 - positive_noise_rate.",
+        ),
+        (
+            lambda: NoiseRates.from_true_labels(["a", "b", "b"], ["a", "b"]),
+            "true_labels must have the values and the length of labels, got 3 of ['a', 'b'] for 2 "
+            "of ['a', 'b']. Pass both for the same rows, with the same values.",
+        ),
+        (
+            lambda: prune_labels([0, 1], [0.1, 0.2], 0.1),
+            "noise_rates must be NoiseRates, got float. Pass what estimate_noise_rates returns, or "
+            "NoiseRates.from_noise_rates(...).",
+        ),
+        (
+            lambda: add_uniform_rows(np.zeros((2, 2)), [0, 1], share=-1.0),
+            "share must be a finite number of at least 0, got -1.0. Pass 0.5 to add half as many "
+            "rows as there are.",
         ),
         (
             lambda: validate_labels([]),
@@ -199,7 +283,7 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         ),
         (
             lambda: estimate_noise_rates([0, 1], [0.1, 0.2]),
-            "The probabilities do not tell the labels apart: the lower 95 % bound of their AUC is"
+            "The probabilities do not tell the labels apart: the lower 95% bound of their AUC is"
             " not above 1/2. Rates estimated from them are not reliable and prune nothing; known "
             "rates would prune almost at random. Use a stronger classifier or more rows, or check"
             " which class is positive.",

@@ -156,3 +156,20 @@ def test_known_rates_are_recovered_from_perfect_scores_of_separate_classes(rho1,
     assert rates.positive_noise_rate == pytest.approx(rho1, abs=0.03)
     assert rates.negative_noise_rate == pytest.approx(rho0, abs=0.03)
     assert rates.estimated_prevalence == pytest.approx(0.2, abs=0.03)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float32, bool, "U5"])
+@pytest.mark.parametrize("exact", [True, False])
+def test_flipped_labels_keep_their_type(dtype, exact):
+    labels = np.array([0, 1] * 20).astype(dtype)
+    flipped = flip_labels(
+        labels, positive_noise_rate=0.3, negative_noise_rate=0.2, exact=exact, random_state=0
+    )
+    assert flipped.dtype == labels.dtype
+    assert (flipped != labels).sum() >= (10 if exact else 1)
+
+
+def test_adding_no_rows_changes_nothing():
+    X, labels = add_uniform_rows(np.eye(3, dtype=np.float32), [0, 1, 1], share=0.0)[:2]
+    assert X.dtype == np.float64
+    assert (X.tolist(), list(labels)) == (np.eye(3).tolist(), [0, 1, 1])

@@ -155,16 +155,16 @@ def test_the_wording_of_the_reasons():
     rates = NoiseRates.from_label_error_rates(0.25, 0.125, 0.5)
     settle = "A better model would settle it, or a person who checks a random sample of rows."
     affected = (
-        "Wrong labels seem to affect 20.0% of the smaller class, even by the lowest of the models' "
-        "estimates."
+        "Even by the lowest of the models' estimates, 20.0% of the smaller class are affected: "
+        "wrongly in it, or wrongly left out."
     )
     assert _decide("it is so", 0.2, 0.8, 0.9, rates)[1] == (
         "The probabilities do not tell the labels apart: it is so.",
         settle,
     )
     assert _decide(None, 0.0123, 0.8, 0.9, rates)[1] == (
-        "By the lowest of the models' estimates, wrong labels affect 1.2% of the smaller class; up "
-        "to 5% counts as clean.",
+        "By the lowest of the models' estimates, 1.2% of the smaller class are affected (wrongly "
+        "in it, or wrongly left out); up to 5% counts as clean.",
         "Pruning would do more harm than good: fit the plain classifier.",
     )
     assert _decide(None, 0.2, 0.7, 0.8, rates)[1] == (

@@ -256,10 +256,13 @@ def test_the_share_of_wrong_labels_is_one_number_wherever_it_is_shown(check, lev
 
 
 def test_the_report_explains_row_numbers_and_names(check, page):
-    assert "rows of the table, counted from 1; names are from the column “row id”." in text_of(page)
+    assert (
+        "rows of the table, counted from 1 without the header; names are from the column “row id”."
+        in text_of(page)
+    )
     first = check.suspects[0]
     assert f"row {first.row + 1} <span" in page.replace(",", "")
     unnamed = replace(check, settings=replace(check.settings, id=None))
-    assert "Row numbers are rows of the table, counted from 1. Open" in text_of(
+    assert "Row numbers are rows of the table, counted from 1 without the header. Open" in text_of(
         render_report(unnamed)
     )

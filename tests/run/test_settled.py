@@ -65,7 +65,7 @@ class TestSettled:
         lines = path.read_text().splitlines()
         lines[1] = lines[1].replace("r0000", "other")
         path.write_text("\n".join(lines) + "\n")
-        with pytest.raises(TableError, match="not the table that was checked"):
+        with pytest.raises(TableError, match="has changed since it was checked"):
             settled(run)
         check_table(path, "label", **QUICK).save(run, force=True)
         found = settled(run)

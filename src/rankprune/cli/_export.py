@@ -12,7 +12,7 @@ from rankprune.cli._output import say
 from rankprune.cli._reviewed import run_inputs, say_settled
 
 
-@click.command(short_help="Write the table again, marked or corrected.")
+@click.command(short_help="Write a copy of the table, marked or corrected.")
 @click.argument("run", type=RUN)
 @click.option(
     "-o", "--output", type=FILE, required=True, help="File to write: CSV, TSV or Parquet."
@@ -59,6 +59,7 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
     from rankprune.export import export_table
     from rankprune.run import LabelCheck
     from rankprune.run._directory import refuse_output
+    from rankprune.run._sentences import export_line
 
     if asked["prune"] and flag is not False:
         raise click.UsageError("--prune only works with --drop-suspects.")
@@ -76,7 +77,8 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
     else:
         kept, removed = export_table(found, output, asked["table"], **how)
     click.echo(output)
-    say(f"{kept:,} of {kept + removed:,} rows kept, {removed:,} left out.", asked["quiet"])
+    marked = flag is not False and not (asked["reviewed"] or asked["merge"])
+    say(export_line(found, kept, removed, marked=marked), asked["quiet"])
 
 
 def _export_reviewed(

@@ -17,18 +17,20 @@ class _Share(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generi
     name = "share"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        text = str(value).strip()
         try:
-            text = str(value).strip()
             share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
         except ValueError:
             share = -1.0
         if not 0 <= share <= 1:
-            self.fail(f"must be a share such as 10% or 0.1, got {value!r}.", param, ctx)
+            hint = f" Did you mean {share:g}%?" if 1 < share <= 100 and "%" not in text else ""
+            self.fail(f"must be a share such as 10% or 0.1, got {value!r}.{hint}", param, ctx)
         return share
 
 
 SHARE = _Share()
-RUN = click.Path(path_type=Path, file_okay=False)
+# Whether it is a run is checked when it is loaded, with an error that says what to do.
+RUN = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 _Command = Callable[..., Any]
 
@@ -48,6 +50,18 @@ def add_options(*options: Any) -> Callable[[_Command], _Command]:
         return command
 
     return add
+
+
+def _refuse_no_jobs(_: Any, __: Any, value: int | None) -> int | None:
+    if value == 0:
+        raise click.BadParameter("must be a positive number, or -1 for one job per core, got 0.")
+    return value
+
+
+def jobs_option(help: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--jobs", type=int, default=None, metavar="N", callback=_refuse_no_jobs, help=help
+    )
 
 
 shown = add_options(
@@ -74,7 +88,7 @@ learned_options = add_options(
     click.option(
         "--negative",
         metavar="VALUE",
-        help="The negative label, if it looks like a missing value.",
+        help="The negative label, if it looks like a missing value, such as NA.",
     ),
     click.option(
         "--drop",
@@ -92,7 +106,7 @@ learned_options = add_options(
         "--text",
         multiple=True,
         metavar="COL",
-        help="Column whose words are used; may be repeated. Free text is recognised without it.",
+        help="Column whose words are used; may be repeated. Free text is found without it.",
     ),
     click.option(
         "--group", metavar="COL", help="Rows with the same value here stay in the same fold."
@@ -101,7 +115,7 @@ learned_options = add_options(
         "--embeddings",
         type=click.Path(exists=True, dir_okay=False),
         metavar="NPY",
-        help="File of numbers to use beside the columns, one row per row of the table.",
+        help="File of numbers to use alongside the columns, one row per row of the table.",
     ),
     click.option(
         "--model",
@@ -117,20 +131,14 @@ learned_options = add_options(
         show_default=True,
         help="Number of cross-validation folds.",
     ),
-    click.option(
-        "--jobs",
-        type=int,
-        default=None,
-        metavar="N",
-        help="Number of folds to fit at the same time. Does not change the result.",
-    ),
+    jobs_option("Number of folds to fit at the same time, -1 for one per core."),
     click.option(
         "--seed", default=0, show_default=True, help="Random seed for the folds and the models."
     ),
     click.option(
         "--drop-unlabeled",
         is_flag=True,
-        help="Leave out rows without a label, which are an error otherwise.",
+        help="Leave out rows without a label (otherwise an error).",
     ),
 )
 force_option = click.option("--force", is_flag=True, help="Replace existing output.")

@@ -34,7 +34,7 @@ _COMMANDS = {
 }
 
 
-@click.group(short_help="Run the experiments of the paper again.")
+@click.group(short_help="Rerun the experiments of the paper.")
 def paper() -> None:
     """Run the experiments of the paper again, beside the published figures.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rankprune.cli._options import FILE, RUN, force_option, form_option, shown
+from rankprune.cli._options import FILE, RUN, form_option, shown
 from rankprune.cli._output import say
 from rankprune.cli._progress import progress
 
@@ -27,7 +27,7 @@ from rankprune.cli._progress import progress
 )
 @click.option("-o", "--output", type=FILE, help="File to write (default: RUN/report.html).")
 @form_option("text", "json")
-@force_option
+@click.option("--force", is_flag=True, help="Replace the file given with -o.")
 @shown
 def report(
     run: Path, top: int, redact: tuple[str, ...], output: Path | None, force: bool, **asked: Any

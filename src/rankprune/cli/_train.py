@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from rankprune.cli._flags import in_flags
-from rankprune.cli._options import FILE, RUN, force_option, look_here, shown, table_of_run
+from rankprune.cli._options import (
+    FILE,
+    RUN,
+    force_option,
+    jobs_option,
+    look_here,
+    shown,
+    table_of_run,
+)
 from rankprune.cli._output import next_command, say
 from rankprune.cli._progress import progress
 from rankprune.cli._reviewed import run_inputs, say_settled
@@ -35,20 +43,14 @@ from rankprune.cli._reviewed import run_inputs, say_settled
     help="Use the labels that reviewers settled. They are never dropped; all rows are scored "
     "again, and the noise rates describe the other rows.",
 )
-@click.option(
-    "--jobs",
-    type=int,
-    default=None,
-    metavar="N",
-    help="With --reviewed: number of folds to fit at the same time.",
-)
+@jobs_option("With --reviewed: number of folds to fit at the same time.")
 @table_of_run
 @force_option
 @shown
 def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     """Train a model on the rows that RUN keeps, and save it.
 
-    If the check of RUN did not find noise, the model is trained on all rows.
+    If the check found no noise, or could not tell, the model is trained on all rows.
     """
     from rankprune.model import train_model, train_reviewed
     from rankprune.run import LabelCheck

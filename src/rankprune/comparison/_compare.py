@@ -181,8 +181,8 @@ def _chosen(
     for name in names:
         if name not in (*METHODS, BASELINE, ORACLE):
             raise ValueError(
-                f"methods must be among {sorted(METHODS)}, got {name!r}. For your own "
-                "classifiers, pass a mapping of names to classifiers."
+                f"methods must be among {', '.join(map(repr, sorted(METHODS)))}; got {name!r}. "
+                "Your own classifiers go into a mapping of names to classifiers, in Python."
             )
     if ORACLE in names and not has_truth:
         raise ValueError(

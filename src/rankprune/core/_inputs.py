@@ -325,7 +325,9 @@ def refuse_improbable(values: FloatArray, name: str) -> None:
         advice = "Find out why the model gives no score there, or leave the row out."
     else:
         advice = "Pass predict_proba(X)[:, 1], not decision scores."
-    raise ValueError(f"{name} must lie in [0, 1]; row {row} holds {float(values[row])!r}. {advice}")
+    # In full: 1 + 1e-9 must not be shown as 1.
+    shown = repr(float(values[row])).removesuffix(".0")
+    raise ValueError(f"{name} must lie in [0, 1]; row {row} holds {shown}. {advice}")
 
 
 def _refuse_missing_labels(values: NDArray[Any], name: str) -> None:

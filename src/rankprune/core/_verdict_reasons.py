@@ -12,7 +12,7 @@ OVER_REFITS = (
 )
 
 NOT_RELIABLE = "not reliable: the probabilities do not tell the labels apart"
-AUC_REASON = "the lower 95 % bound of their AUC is not above 1/2"
+AUC_REASON = "the lower 95% bound of their AUC is not above 1/2"
 
 WHAT_WOULD_SETTLE_IT = (
     "A better model would settle it, or a person who checks a random sample of rows."
@@ -74,16 +74,16 @@ def too_few_rows(n_rows: float, needed: int) -> str:
 def affects_little(affected: float, limit: float) -> str:
     """Return the sentence that the noise is low enough for the labels to count as clean."""
     return (
-        f"By the lowest of the models' estimates, wrong labels affect {affected:.1%} of the "
-        f"smaller class; up to {limit:.0%} counts as clean."
+        f"By the lowest of the models' estimates, {affected:.1%} of the smaller class are "
+        f"affected (wrongly in it, or wrongly left out); up to {limit:.0%} counts as clean."
     )
 
 
 def affects_much(affected: float) -> str:
     """Return the sentence with the share of the smaller class that noise seems to affect."""
     return (
-        f"Wrong labels seem to affect {affected:.1%} of the smaller class, even by the lowest of "
-        "the models' estimates."
+        f"Even by the lowest of the models' estimates, {affected:.1%} of the smaller class are "
+        "affected: wrongly in it, or wrongly left out."
     )
 
 

@@ -167,7 +167,9 @@ def _refuse_bomb(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             n_bytes = sum(part.file_size for part in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise TableError(f"{path} is not a rankprune model: {error}.") from error
+        raise TableError(
+            f"{path} is not a rankprune model: {error}. Pass the file that training wrote."
+        ) from error
     if n_bytes > max(_SMALL, _MAX_RATIO * path.stat().st_size):
         raise TableError(
             f"{path} would unpack to {n_bytes >> 20:,} MiB, far more than a model of its size "

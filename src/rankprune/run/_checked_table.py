@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rankprune.exceptions import TableError
@@ -43,6 +44,12 @@ def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> I
             f"The checked table cannot be opened again: it was read from {run.source.name}. Pass "
             "the same table again as table, or check a file."
         )
+    path = run.source.path
+    if table is None and path is not None and not Path(path).exists():
+        raise TableError(
+            f"The checked table is no longer at {path}. If it was moved, pass its new path, such "
+            "as table='new/path.csv'."
+        )
     with open_table(
         table if table is not None else run.source.path,
         encoding=settings.encoding,
@@ -50,10 +57,11 @@ def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> I
         watch=watch,
     ) as opened:
         if opened.sha256 != run.source.sha256 or opened.n_rows != run.source.n_rows:
-            raise TableError(
-                f"{opened.name} is not the table that was checked: its content has changed since. "
-                "Check it again."
-            )
+            if table is None:
+                reason = "has changed since it was checked. Check it again."
+            else:
+                reason = f"is not the table that was checked, {run.source.name}, or has changed."
+            raise TableError(f"{opened.name} {reason}")
         yield opened
 
 

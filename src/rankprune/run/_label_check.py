@@ -248,10 +248,7 @@ class LabelCheck:
         folder = Path(folder)
         path = folder / RESULT
         if not path.is_file():
-            raise TableError(
-                f"folder must be a run directory; {folder} has no {RESULT}. Check a table first, "
-                "and save the result there."
-            )
+            raise TableError(f"folder must be a run directory; {_not_a_run(folder)}")
         try:
             result = json.loads(path.read_text(encoding="utf-8"))
             schema, written = result["schema"], result["scores_sha256"]
@@ -270,3 +267,10 @@ class LabelCheck:
             return from_plain(cls, {**result, "scores": SavedScores(scores, with_ids, written)})
         except (KeyError, TypeError, ValueError) as error:
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error
+
+
+def _not_a_run(folder: Path) -> str:
+    if folder.is_file():
+        return f"{folder} is a file. Pass the directory that the check wrote, TABLE.rankprune."
+    what = f"has no {RESULT}" if folder.exists() else "does not exist"
+    return f"{folder} {what}. Check a table first: that writes the directory TABLE.rankprune."

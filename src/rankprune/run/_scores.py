@@ -113,13 +113,13 @@ class Tally:
 
 def reason_for(label: str, sure: float, out_of_fold: bool) -> str:
     """Return why a row is a suspect, given its label and the probability of that label."""
-    return f"labeled {label}; {_opinion(out_of_fold)} {100 * sure:.1f} %"
+    return f"labeled {label}; {_opinion(out_of_fold)} {100 * sure:.1f}%"
 
 
 def _reason_sql(label: str, sure: str, out_of_fold: bool) -> str:
     """Return SQL that computes the text of `reason_for` for each row."""
     middle = sql_text(f"; {_opinion(out_of_fold)} ")
-    return f"'labeled ' || {label} || {middle} || printf('%.1f %%', 100 * ({sure}))"
+    return f"'labeled ' || {label} || {middle} || printf('%.1f%%', 100 * ({sure}))"
 
 
 def _opinion(out_of_fold: bool) -> str:

@@ -50,8 +50,8 @@ def headline(check: LabelCheck) -> str:
         )
     return (
         f"About {percent(check.wrong_share)} of your labels are wrong: "
-        f"{percent(rates.positive_label_error_rate)} of those that say {check.positive!r} and "
-        f"{percent(rates.negative_label_error_rate)} of those that say {check.negative!r}."
+        f"{percent(rates.positive_label_error_rate)} of those that say “{check.positive}” and "
+        f"{percent(rates.negative_label_error_rate)} of those that say “{check.negative}”."
     )
 
 
@@ -85,10 +85,26 @@ def training_sentence(check: LabelCheck, n_pruned: int) -> str:
     """Return how many rows a model was trained on, and why none were dropped if none were."""
     if n_pruned or check.verdict.level == "noise found":
         return f"Trained on {check.n_rows - n_pruned:,} of {check.n_rows:,} rows."
+    why = {
+        "clean": "The labels look clean",
+        "cannot tell": "The check could not tell whether labels are wrong",
+        "noise found": "",
+    }[check.verdict.level]
     return (
-        f"Trained on all {check.n_rows:,} rows. The check did not find noise, so none were "
-        "dropped; pass prune=True to drop the least believable ones anyway."
+        f"Trained on all {check.n_rows:,} rows. {why}, so none were dropped; pass prune=True to "
+        "drop the least believable ones anyway."
     )
+
+
+def export_line(check: LabelCheck, kept: int, removed: int, *, marked: bool) -> str:
+    """Return how many rows an export wrote, and what it marked or left out."""
+    if marked:
+        are = "is" if check.n_suspects == 1 else "are"
+        return (
+            f"{count(kept, 'row')} written; {count(check.n_suspects, 'suspect')} {are} marked in "
+            "three new columns."
+        )
+    return f"{kept:,} of {count(kept + removed, 'row')} kept, {removed:,} left out."
 
 
 def rate_names(check: LabelCheck) -> dict[str, str]:
@@ -133,6 +149,9 @@ def summary_lines(check: LabelCheck) -> list[str]:
 
 
 # ---- trust
+
+# Rows of each label that make intervals narrow.
+_ENOUGH = 500
 
 Level = Literal["good", "beware", "bad", "open"]
 
@@ -194,9 +213,12 @@ def _model(check: LabelCheck) -> Point:
 
 def _sizes(check: LabelCheck) -> Point:
     positive, negative = check.tally.n_positive, check.tally.n_negative
-    answer = f"{positive:,} labeled {check.positive}, {negative:,} labeled {check.negative}."
+    answer = (
+        f"{positive:,} labeled {check.positive}, {negative:,} labeled {check.negative}; {_ENOUGH} "
+        "of each are enough."
+    )
     smaller = min(positive, negative)
-    level: Level = "good" if smaller >= 500 else "beware" if smaller >= 100 else "bad"
+    level: Level = "good" if smaller >= _ENOUGH else "beware" if smaller >= 100 else "bad"
     more = "" if level == "good" else "More rows would narrow the intervals."
     return Point("Are there enough rows with each label?", level, answer, more)
 
@@ -241,7 +263,7 @@ def _stability(check: LabelCheck) -> Point:
         )
     if any(flat is None for _, flat in sides):
         return Point(question, "open", "There are too few rows to tell.")
-    return Point(question, "good", "No: they stay level over the more certain rows of each label.")
+    return Point(question, "good", "Not detectably: the differences are within the intervals.")
 
 
 def _groups(check: LabelCheck) -> Point:
@@ -303,7 +325,7 @@ def before_after_words(both: BeforeAfter, *, audited: bool) -> str:
 
 def row_words(check: LabelCheck) -> str:
     """Return what the row numbers and names on a page are."""
-    numbers = "Row numbers are rows of the table, counted from 1"
+    numbers = "Row numbers are rows of the table, counted from 1 without the header"
     name = check.settings.id
     return f"{numbers}." if name is None else f"{numbers}; names are from the column “{name}”."
 

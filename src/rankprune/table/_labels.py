@@ -226,8 +226,8 @@ def _named(values: list[str], asked: str, argument: str, column: str) -> str:
     same = same or [value for value in values if _is_same(value, asked)]
     if len(same) != 1:
         raise TableError(
-            f"{argument} must be a value of {column!r}, {values[0]!r} or {values[1]!r}; got "
-            f"{asked!r}."
+            f"{argument} must be {values[0]!r} or {values[1]!r}, the values of column {column!r}; "
+            f"got {asked!r}."
         )
     return same[0]
 

@@ -143,7 +143,7 @@ def existing(path: Path) -> Path:
         raise TableError(f"{path} is a folder. Pass a file.")
     if not path.exists():
         near = [] if not path.parent.is_dir() else os.listdir(path.parent)
-        found = difflib.get_close_matches(path.name, near, n=1)
+        found = difflib.get_close_matches(path.name, near, n=1, cutoff=0.75)
         advice = f"Did you mean {str(path.with_name(found[0]))!r}?" if found else "Check its path."
         raise TableError(f"{path} does not exist. {advice}")
     return path

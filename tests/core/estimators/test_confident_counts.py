@@ -260,5 +260,5 @@ def test_scores_by_chance_are_flagged():
     rng = np.random.default_rng(3)
     labels, scores = rng.integers(0, 2, 200), rng.random(200) * 0.1 + 0.45
     scores[labels == 1] += 0.002
-    with pytest.warns(UninformativeProbabilitiesWarning, match="95 % bound of their AUC"):
+    with pytest.warns(UninformativeProbabilitiesWarning, match="95% bound of their AUC"):
         assert not estimate_noise_rates(labels, scores).reliable

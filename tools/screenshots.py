@@ -1,0 +1,116 @@
+"""Take the pictures of the report and of the review page in docs/ again.
+
+Needs what ``make .venv/.all`` and ``tools/install_chromium`` install. The data are the digits that
+come with scikit-learn, some labels of which are flipped.
+"""
+
+import csv
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parents[1] / "docs"
+sys.path.insert(0, str(DOCS.parent / "tests"))
+RANKPRUNE = (sys.executable, "-m", "rankprune")
+GUIDELINE = "Odd digits are 1, 3, 5, 7 and 9.\n\nIf in doubt, answer unsure: a colleague will look."
+
+
+def main() -> None:
+    """Take all pictures."""
+    with tempfile.TemporaryDirectory() as name, browser() as chromium:
+        folder = Path(name)
+        run(folder, "demo", "-q", "-o", "demo")
+        page = chromium.new_page(viewport={"width": 860, "height": 1500})
+        page.goto((folder / "demo/digits.csv.rankprune/report.html").as_uri())
+        page.screenshot(path=DOCS / "report.png")
+        page.set_viewport_size({"width": 860, "height": 1000})
+        page.screenshot(path=DOCS / "images/report_head.png")
+        write_digits(folder)
+        run(folder, "check", "digits.csv", "--label", "parity", "--embeddings", "pixels.npy", "-q")
+        (folder / "how.txt").write_text(GUIDELINE)
+        with served(folder) as link:
+            page = chromium.new_page(viewport={"width": 1400, "height": 900})
+            page.goto(link)
+            for key in "ffkff":
+                page.wait_for_selector("#card:not([hidden])")
+                before = page.inner_text("#heading")
+                page.keyboard.press(key)
+                page.wait_for_function(
+                    "before => document.getElementById('heading').textContent !== before",
+                    arg=before,
+                )
+            page.click("#choose summary")
+            page.wait_for_load_state("networkidle")
+            page.screenshot(path=DOCS / "review.png")
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Start Debian's chromium."""
+    from playwright.sync_api import sync_playwright
+
+    from chromium import FLAGS
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=list(FLAGS)
+        )
+        yield chromium
+        chromium.close()
+
+
+def run(folder: Path, *words: str) -> None:
+    """Run a command of rankprune in a folder."""
+    subprocess.run([*RANKPRUNE, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def write_digits(folder: Path) -> None:
+    """Write a table of digits, as pictures and as numbers, with flipped labels."""
+    import numpy as np
+    from matplotlib import pyplot
+    from sklearn.datasets import load_digits
+
+    from rankprune import flip_labels
+
+    X, digits = load_digits(return_X_y=True)
+    labels = flip_labels(
+        digits % 2, positive_noise_rate=0.15, negative_noise_rate=0.1, random_state=0
+    )
+    np.save(folder / "pixels.npy", X)
+    (folder / "scans").mkdir()
+    with (folder / "digits.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["scan", "ink", "desk", "parity"])
+        for i, (row, label) in enumerate(zip(X, labels, strict=True)):
+            large = np.kron(16 - row.reshape(8, 8), np.ones((24, 24)))
+            pyplot.imsave(folder / "scans" / f"{i}.png", large, cmap="gray")
+            desk = ("north", "south", "west")[i % 3]
+            writer.writerow([f"{i}.png", int(row.sum()), desk, "odd" if label else "even"])
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a review of the table, and yield its link."""
+    server = subprocess.Popen(
+        [*RANKPRUNE, "review", "digits.csv.rankprune", "--image-root", "scans"]
+        + ["--guideline", "how.txt", "--reviewer", "Ann Lee", "-q"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    try:
+        yield server.stdout.readline().strip()
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(10)
+
+
+if __name__ == "__main__":
+    main()
