@@ -25,3 +25,17 @@ def few_resamples():
     before, _answer._N_RESAMPLES = _answer._N_RESAMPLES, 20
     yield
     _answer._N_RESAMPLES = before
+
+
+@pytest.fixture
+def command(capsys):
+    """Run a command in this process; return exit code, standard output and standard error."""
+    from rankprune.cli import cli, exit_code
+
+    def run(*words):
+        arguments = [str(word) for word in words]
+        code = exit_code(lambda: cli.main(arguments, prog_name="rankprune", standalone_mode=False))
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return run

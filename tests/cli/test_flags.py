@@ -41,14 +41,14 @@ def test_arguments_become_flags(message, shown):
 @pytest.mark.parametrize(
     "message",
     [
-        "--label must be a column; 'pos_label' is none",
+        "--label must be a column; 'pos_label' is not one",
         'The column "n_jobs must be" is empty.',
         "Each “pos_label” is text.",
         "Rows keep their label and text; the model must be fitted again.",
         "the label must be filled in",
         "Fit it in Python: RankPruningClassifier(...).fit(X, y, trusted=settled, cv=3)",
         "Pass predict_proba(X)[:, 1], not decision scores.",
-        "/home/cv/n_jobs/pos_label.csv is empty, and so is cv.csv",
+        "/data/cv/n_jobs/pos_label.csv is empty, and so is cv.csv",
         "the model's n_jobsx and my_pos_label, a cv-like word",
     ],
 )

@@ -5,22 +5,9 @@ import json
 import pytest
 
 from rankprune import LabelCheck
-from rankprune.cli import exit_code
-from rankprune.cli._group import cli
 from rankprune.review import _serve, open_queue
 from rankprune.run._decision_log import LOG_FILE, DecisionLog
 from reviewed_run import uid
-
-
-@pytest.fixture
-def command(capsys):
-    def run(*words):
-        arguments = [str(word) for word in words]
-        code = exit_code(lambda: cli.main(arguments, prog_name="rankprune", standalone_mode=False))
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return run
 
 
 @pytest.fixture
