@@ -151,13 +151,16 @@ def test_bias_and_coverage_are_as_stated():
         assert 0.91 < coverage < 0.99
 
 
-def test_estimates_may_leave_the_possible_range_but_intervals_do_not():
+def test_estimates_may_leave_the_possible_range_and_intervals_hold_them():
     labels = np.repeat([1, 0], [30, 70])
     found = clean_metrics(labels, labels, NoiseRates.from_noise_rates(0.2, 0.2, 0.4), scores=labels)
     assert found["recall"].value > 1
     assert found["roc_auc"].value > 1
     for metric in found.values():
-        assert 0 <= metric.low <= metric.high <= 1
+        assert metric.low <= metric.value <= metric.high
+        # No further beyond the range than the estimate itself.
+        assert metric.low >= min(0, metric.value)
+        assert metric.high <= max(1, metric.value)
 
 
 def test_a_perfect_score_is_not_certain():
