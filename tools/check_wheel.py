@@ -14,8 +14,9 @@ def main() -> None:
     """Print the missing files, and exit with 1 if there are any."""
     with zipfile.ZipFile(sys.argv[1]) as wheel:
         packed = set(wheel.namelist())
-    files = (path for path in SOURCE.rglob("*") if path.is_file())
-    expected = {path.relative_to(SOURCE).as_posix() for path in files if path.suffix != ".pyc"}
+    files = (path.relative_to(SOURCE) for path in SOURCE.rglob("*") if path.is_file())
+    # Python and numba keep compiled code there.
+    expected = {path.as_posix() for path in files if "__pycache__" not in path.parts}
     missing = sorted(expected - packed)
     for name in missing:
         print(f"{sys.argv[1]}: {name} is missing")

@@ -297,3 +297,13 @@ def test_weights_of_whole_numbers_are_rows_and_others_are_not():
     plain = width()
     assert width(sample_weight=np.full(40, 9)) < 0.6 * plain
     assert width(sample_weight=np.full(40, 0.5)) == pytest.approx(plain, rel=0.5)
+
+
+def test_the_positive_label_is_the_one_that_was_named():
+    labels, scores = np.tile([1, 1, 1, 0, 0], 20), np.tile([0.9, 0.8, 0.1, 0.2, 0.1], 20)
+    asked = {"n_resamples": 20, "random_state": 0, "method": "confident-counts"}
+    found = noise_rate_intervals(labels, scores, **asked)
+    swapped = noise_rate_intervals(labels, 1 - scores, pos_label=0, **asked)
+    assert swapped.negative_noise_rate.estimate == pytest.approx(found.positive_noise_rate.estimate)
+    assert found.positive_noise_rate.estimate != pytest.approx(found.negative_noise_rate.estimate)
+    assert noise_rate_intervals(labels, scores, random_state=0).n_resamples == 200
