@@ -30,22 +30,22 @@ def _preparation(X: Any) -> Any:
     if sparse.issparse(X):
         return MaxAbsScaler()
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        kinds = [_kind_of_dtype(dtype) for dtype in X.dtypes]
-        return _by_column(list(X.columns), kinds)
+        return _by_column([_kind_of_dtype(dtype) for dtype in X.dtypes])
     rows = np.asarray(X)
     if rows.ndim == 1 and rows.dtype.kind in "OUS":
         return TfidfVectorizer()
     if rows.dtype.kind in "biuf":
         return _numbers()
     kinds = ["number" if _are_numbers(column) else "category" for column in rows.T]
-    return _by_column(list(range(len(kinds))), kinds)
+    return _by_column(kinds)
 
 
-def _by_column(names: list[Any], kinds: list[str]) -> ColumnTransformer:
+def _by_column(kinds: list[str]) -> ColumnTransformer:
+    # By position: the oldest scikit-learn takes names of pandas columns only.
     parts = {"number": _numbers(), "category": _categories(), "date": _dates()}
     return ColumnTransformer(
         [
-            (kind, part, [name for name, other in zip(names, kinds, strict=True) if other == kind])
+            (kind, part, [column for column, other in enumerate(kinds) if other == kind])
             for kind, part in parts.items()
             if kind in kinds
         ]
