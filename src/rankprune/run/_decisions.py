@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 
 Mode = Literal["review", "audit"]
-Answer = Literal["keep", "flip", "positive", "negative", "unsure"]
 Status = Literal["keep", "flip", "positive", "negative", "unsure", "disagreement"]
 
 UNSURE, UNDO, DISAGREEMENT = "unsure", "undo", "disagreement"
