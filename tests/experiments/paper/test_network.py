@@ -1,124 +1,17 @@
-"""The convolutional network: a scikit-learn classifier, and the tables it fills."""
+"""The tables that networks fill: resumed, reproducible, and methods that expect noise."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
-from rankprune import RankPruningClassifier
-from rankprune.experiments.paper import Choice, run_experiment, verify_experiment
-from rankprune.experiments.paper._network import ConvolutionalClassifier
-from rankprune.experiments.paper._network_tables import NETWORKS
-from rankprune.experiments.paper._one_vs_rest import VERSION, load_images
+from rankprune.experiments.paper import Choice, render, run_experiment, verify_experiment
+from rankprune.experiments.paper._network_methods import NETWORK_METHODS, flipped_by_difficulty
+from rankprune.experiments.paper._one_vs_rest import VERSION, load_images, noisy_class
 from rankprune.experiments.paper._records import Results
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
-
-TRAIN, TEST = load_images("digits", "train"), load_images("digits", "test")
-SMALL = {**NETWORKS["digits"], "max_epochs": 3}
-
-
-def network(**changed):
-    return ConvolutionalClassifier(**(SMALL | {"random_state": 0} | changed))
-
-
-def test_the_network_learns_a_digit():
-    model = network(max_epochs=8).fit(TRAIN.pixels, TRAIN.digits == 3)
-    assert model.score(TEST.pixels, TEST.digits == 3) > 0.98
-    assert model.predict_proba(TEST.pixels).sum(axis=1) == pytest.approx(1)
-
-
-def test_predict_returns_the_original_labels():
-    names = np.where(TRAIN.digits == 3, "three", "other")
-    model = network(max_epochs=1).fit(TRAIN.pixels, names)
-    assert list(model.classes_) == ["other", "three"]
-    assert set(model.predict(TEST.pixels)) <= {"other", "three"}
-
-
-def test_the_same_seed_gives_the_same_network_and_the_global_seed_is_untouched():
-    state = torch.random.get_rng_state()
-    first, again = (
-        network(max_epochs=1).fit(TRAIN.pixels, TRAIN.digits == 3).predict_proba(TEST.pixels)
-        for _ in range(2)
-    )
-    other = network(max_epochs=1, random_state=1).fit(TRAIN.pixels, TRAIN.digits == 3)
-    assert (first == again).all()
-    assert (first != other.predict_proba(TEST.pixels)).any()
-    assert (torch.random.get_rng_state() == state).all()
-
-
-def test_a_weight_of_zero_leaves_a_row_out():
-    weights = np.ones(len(TRAIN.digits))
-    weights[::2] = 0
-    weighted = network().fit(TRAIN.pixels, TRAIN.digits == 3, sample_weight=weights)
-    halved = network().fit(TRAIN.pixels[1::2], TRAIN.digits[1::2] == 3)
-    assert (weighted.predict_proba(TEST.pixels) == halved.predict_proba(TEST.pixels)).all()
-
-
-def test_weights_change_the_scores_but_their_scale_does_not():
-    is_three = TRAIN.digits == 3
-    plain = network().fit(TRAIN.pixels, is_three)
-    scaled = network().fit(TRAIN.pixels, is_three, sample_weight=np.full(len(is_three), 7.0))
-    heavier = network().fit(TRAIN.pixels, is_three, sample_weight=np.where(is_three, 9.0, 1.0))
-    scores = [model.predict_proba(TEST.pixels)[:, 1].mean() for model in (plain, scaled, heavier)]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
-    assert scores[2] > scores[0] + 0.02
-
-
-def test_training_stops_when_the_held_out_loss_no_longer_falls():
-    # Coin flips as labels: there is nothing to learn, so the first epochs are the best.
-    coin = np.random.RandomState(0).rand(len(TRAIN.digits)) < 0.5
-    model = network(max_epochs=40, patience=2).fit(TRAIN.pixels, coin)
-    assert model.n_iter_ == model.best_epoch_ + 2 < 40
-
-
-def test_without_held_out_rows_the_last_epoch_is_kept():
-    model = network(validation_fraction=0.0).fit(TRAIN.pixels, TRAIN.digits == 3)
-    assert model.best_epoch_ == model.n_iter_ == 3
-
-
-def test_the_network_clones_pickles_and_works_in_a_pipeline():
-    model = network(max_epochs=1).fit(TRAIN.pixels, TRAIN.digits == 3)
-    again = pickle.loads(pickle.dumps(model))
-    assert (again.predict_proba(TEST.pixels) == model.predict_proba(TEST.pixels)).all()
-    assert clone(model).get_params() == model.get_params()
-    pipeline = make_pipeline(FunctionTransformer(), network(max_epochs=1))
-    scores = cross_val_predict(
-        pipeline, TRAIN.pixels, TRAIN.digits == 3, cv=2, method="predict_proba"
-    )
-    assert scores.shape == (len(TRAIN.digits), 2)
-
-
-def test_rank_pruning_fits_it_with_weights():
-    labels = (TRAIN.digits == 3) & (np.arange(len(TRAIN.digits)) % 3 > 0)
-    model = RankPruningClassifier(network(max_epochs=8), random_state=0).fit(TRAIN.pixels, labels)
-    assert model.score(TEST.pixels, TEST.digits == 3) > 0.96
-
-
-@pytest.mark.parametrize(
-    ("changed", "weights", "message"),
-    [
-        ({"shape": (1, 28, 28)}, None, r"shape=\(1, 28, 28\) needs 784 columns, but X has 64"),
-        ({}, "positives out", "y must have 2 classes among the rows .* 0, got 1"),
-    ],
-)
-def test_bad_input_is_refused(changed, weights, message):
-    is_three = TRAIN.digits == 3
-    given = None if weights is None else np.where(is_three, 0.0, 1.0)
-    with pytest.raises(ValueError, match=message):
-        network(**changed).fit(TRAIN.pixels, is_three, sample_weight=given)
-
-
-def test_predicting_before_fitting_is_refused():
-    with pytest.raises(NotFittedError):
-        network().predict(TEST.pixels)
 
 
 def test_network_tables_are_resumed_and_reproducible(tmp_path):
@@ -144,3 +37,52 @@ def test_network_tables_are_resumed_and_reproducible(tmp_path):
         for name in ("0-0-true", "50-50-folds", "50-50-noisy", "50-50-rp_estimated")
     ]
     assert verify_experiment("table4", replace(choice, methods=("rp_estimated",))).agrees
+
+
+def test_methods_that_expect_noise_are_measured_under_all_kinds_of_noise(tmp_path, monkeypatch):
+    quick = {"max_epochs": 1}
+    for settings in ("_POINTS", "_TEN"):
+        name = f"rankprune.experiments.paper._network_noise.{settings}"
+        monkeypatch.setitem(_settings(name), "max_epochs", 1)
+    monkeypatch.setitem(_settings(NETWORKS)["digits"], "max_epochs", quick["max_epochs"])
+    monkeypatch.setattr("rankprune.experiments.paper._network_noise.N_TRIALS", 1)
+    monkeypatch.setattr("rankprune.experiments.paper._network_noise.SHARES", (0.25,))
+    choice = Choice(tmp_path / "results", small=True, images=("8",), cells=((0.25, 0.25),))
+    assert list(run_experiment("networks", choice))[-1].name
+    found = Results(choice.results / "networks.csv").records
+    seen = {(key.dataset, key.method) for key in found}
+    for name, method in NETWORK_METHODS.items():
+        for dataset in ("gaussians, added noise", "digits", "digits, difficulty"):
+            assert (dataset, name) in seen
+        assert (("digits, ten classes", name) in seen) != method.is_for_two
+    assert ("digits, difficulty", "rp_estimated") in seen
+    assert all(np.isfinite(record.value) for record in found.values())
+    assert next(run_experiment("networks", choice)).total == 0
+    pages = render(choice.results, tmp_path / "docs", small=True)
+    text = (tmp_path / "docs" / "networks.md").read_text()
+    assert tmp_path / "docs" / "networks.md" in pages
+    assert all(method.title in text for method in NETWORK_METHODS.values())
+
+
+NETWORKS = "rankprune.experiments.paper._network_tables.NETWORKS"
+
+
+def _settings(name):
+    module, attribute = name.rsplit(".", 1)
+    return getattr(__import__(module, fromlist=[attribute]), attribute)
+
+
+def test_flips_that_follow_difficulty_are_as_many_as_at_the_cell_and_hit_hard_rows(tmp_path):
+    cell = (0.25, 0.25)
+    difficult = flipped_by_difficulty("digits", "8", cell, 0)
+    plain = noisy_class("digits", "8", (cell,), 0)
+    for noisy in (difficult, plain):
+        rates = noisy.true_rates(0)
+        assert rates.positive_noise_rate == pytest.approx(0.25, abs=0.01)
+        assert rates.positive_label_error_rate == pytest.approx(0.25, abs=0.01)
+    with np.load(next((tmp_path / "data" / "experiments").glob("*doubt*"))) as kept:
+        scores = kept["scores"]
+    is_class = load_images("digits", "train").digits == 8
+    doubt = np.where(is_class, 1 - scores, scores)
+    flipped = difficult.column(0) != is_class
+    assert doubt[flipped].mean() > 3 * doubt[~flipped].mean()

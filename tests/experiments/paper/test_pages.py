@@ -43,7 +43,7 @@ def test_a_figure_is_shown_with_the_papers_and_the_difference(ours, paper, text)
 def test_pages_without_figures_show_gaps(tmp_path):
     (tmp_path / "results").mkdir()
     written = render(tmp_path / "results", tmp_path / "docs")
-    assert sorted(path.suffix for path in written) == [".md"] * 5
+    assert sorted(path.suffix for path in written) == [".md"] * 6
     assert "Ours: not run and not run." in (tmp_path / "docs" / "README.md").read_text()
     table = (tmp_path / "docs" / "table4.md").read_text()
     assert "| 1 | not run (.0015) | not run (.0025)" in table

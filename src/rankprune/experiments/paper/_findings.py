@@ -46,6 +46,7 @@ Figures that were not measured are shown as "not run".
 - [Tables 3, C1, C2](table3.md): logistic regression, all cells
 - [Tables C5 to C7](tablec5.md): logistic regression on CIFAR-10, by class
 - [Tables 4, C3, C4, C8, C9](table4.md): convolutional networks, by class
+- [Networks that expect noise](networks.md): bootstrapping, a model of the noise, corrected losses
 - [Figures 1 to 5 and B1](figures.md)
 """
 

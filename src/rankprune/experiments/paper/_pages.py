@@ -25,6 +25,7 @@ from rankprune.experiments.paper._book import (
     side_by_side,
 )
 from rankprune.experiments.paper._findings import findings_page
+from rankprune.experiments.paper._network_pages import network_page
 from rankprune.experiments.paper._network_tables import NETWORKS
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell
 from rankprune.experiments.paper._plots import (
@@ -64,6 +65,7 @@ def render(results: Path, docs: Path, *, small: bool = False, seed: int = 0) -> 
             for dataset in data_sets
             for network in book.networks(dataset)
         ),
+        "networks.md": network_page(book, grid),
         "figures.md": _figures_page(book, grid, grid_cells(small=small)),
     }
     pictures = {
@@ -234,7 +236,7 @@ def _class_part(book: Book, dataset: str, classifier: str) -> str:
             "10 % of the rows are held out, and the epoch with the lowest weighted loss on them is "
             "kept. The paper's networks are larger and were trained for up to 50 epochs on MNIST "
             "and 150 on CIFAR-10, stopping after 10 without improvement; `--epochs 50` does the "
-            "same.\n"
+            "same. [Networks that expect noise](networks.md) have a page of their own.\n"
         )
     parts.append("Ours (the paper's, difference).\n")
     for metric in ("f1", "error", "auc_pr"):

@@ -15,6 +15,8 @@ from rankprune.experiments.paper import _synthetic
 from rankprune.experiments.paper._average_images import average_units
 from rankprune.experiments.paper._illustration import illustration_units
 from rankprune.experiments.paper._logistic_tables import logistic_units
+from rankprune.experiments.paper._network_methods import NETWORK_METHODS
+from rankprune.experiments.paper._network_noise import CHOOSING, IMAGES, noise_units
 from rankprune.experiments.paper._network_tables import network_units
 from rankprune.experiments.paper._one_vs_rest import DATA_SETS, Cell
 from rankprune.experiments.paper._rate_grid import grid_cells, grid_units
@@ -29,8 +31,9 @@ from rankprune.experiments.paper._records import (
 from rankprune.experiments.paper._settings import settings_units
 from rankprune.experiments.paper._timing import timing_units
 
-# The methods that networks are fitted with: the paper's, and a plain fit.
-NETWORK_METHODS = [TRUE, "noisy", *(name for name, one in RECIPES.items() if one.is_published)]
+# The methods that Table 4 shows: the paper's, and a plain fit.
+_NEED_CLEANLAB = [name for name, one in RECIPES.items() if one.needs_cleanlab]
+_TABLE_4 = [TRUE, "noisy", *(name for name, one in RECIPES.items() if one.is_published)]
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Choice:
         cells = {*DATA_SETS["mnist"].logreg_cells, *_synthetic.CELLS, *grid_cells(small=False)}
         for argument, chosen, known in (
             ("images", self.images, sorted(images)),
-            ("methods", self.methods, [TRUE, *RECIPES]),
+            ("methods", self.methods, [TRUE, *RECIPES, *NETWORK_METHODS]),
             ("cells", self.cells, sorted(cells)),
         ):
             for one in chosen:
@@ -88,7 +91,7 @@ class Choice:
         """Return those of the methods that are selected and whose package is installed."""
         chosen = [one for one in methods if not self.methods or one in self.methods]
         if find_spec("cleanlab") is None:
-            chosen = [one for one in chosen if one == TRUE or not RECIPES[one].needs_cleanlab]
+            chosen = [one for one in chosen if one not in _NEED_CLEANLAB]
         return chosen
 
 
@@ -124,12 +127,22 @@ def _networks(choice: Choice) -> Plan:
             choice.of_images(dataset),
             # The cell of the headline comes first.
             choice.of_cells(FOUR_CELLS)[::-1],
-            choice.of_methods([TRUE, *RECIPES] if choice.methods else NETWORK_METHODS),
+            choice.of_methods([TRUE, *RECIPES] if choice.methods else _TABLE_4),
             choice.seed,
             choice.epochs,
         )
         for dataset in choice.data_sets("mnist", "cifar")
     }
+
+
+def _networks_that_expect_noise(choice: Choice) -> Plan:
+    dataset = choice.data_sets("mnist")[0]
+    if not choice.images:
+        choice = replace(choice, images=IMAGES)
+    methods = choice.of_methods([*CHOOSING, *NETWORK_METHODS])
+    cells = choice.of_cells(FOUR_CELLS)
+    images = choice.of_images(dataset)
+    return {"networks.csv": noise_units(dataset, images, cells, methods, choice.seed)}
 
 
 def _gaussians(choice: Choice, cells: Sequence[Cell] = _synthetic.CELLS) -> Plan:
@@ -160,6 +173,7 @@ EXPERIMENTS: dict[str, Callable[[Choice], Plan]] = {
     "table3": lambda choice: _logistic(choice, "mnist", "cifar"),
     "tablec5": lambda choice: _logistic(choice, "cifar"),
     "table4": _networks,
+    "networks": _networks_that_expect_noise,
     "settings": lambda choice: {
         "settings.csv": settings_units(choice.data_sets("mnist")[0], choice.seed)
     },
