@@ -23,6 +23,7 @@ from rankprune.methods import (
     BaggingPUClassifier,
     BiasedSVMClassifier,
     ConsistencyPruningClassifier,
+    CoTrainingClassifier,
     ElkanNotoClassifier,
     ImportanceReweightingClassifier,
     LabelDependentCostClassifier,
@@ -41,6 +42,7 @@ BY_RATES = [
 WITH_ESTIMATOR = [*BY_RATES, ConsistencyPruningClassifier, BaggingPUClassifier]
 ALL = [
     *WITH_ESTIMATOR,
+    CoTrainingClassifier,
     WeightedLogisticPUClassifier,
     BiasedSVMClassifier,
     RESVMClassifier,

@@ -20,6 +20,7 @@ from rankprune.exceptions import (
 from rankprune.methods import (
     BaggingPUClassifier,
     BiasedSVMClassifier,
+    CoTrainingClassifier,
     ElkanNotoClassifier,
     OneClassPUClassifier,
     RESVMClassifier,
@@ -34,6 +35,7 @@ METHODS = {
     "weighted logistic": WeightedLogisticPUClassifier(random_state=0),
     "biased svm": BiasedSVMClassifier(random_state=0),
     "bagging": BaggingPUClassifier(n_estimators=10, random_state=0),
+    "co-training": CoTrainingClassifier(random_state=0),
     "resvm": RESVMClassifier(10, random_state=0),
     "one-class": OneClassPUClassifier(),
 }

@@ -2,6 +2,7 @@
 
 from rankprune.methods._bagging import BaggingPUClassifier
 from rankprune.methods._biased_svm import BiasedSVMClassifier
+from rankprune.methods._co_training import CoTrainingClassifier
 from rankprune.methods._consistency import ConsistencyPruningClassifier
 from rankprune.methods._density_ratio import DensityRatioClassifier
 from rankprune.methods._elkan_noto import ElkanNotoClassifier
@@ -15,6 +16,7 @@ from rankprune.methods._weighted_logistic import WeightedLogisticPUClassifier
 __all__ = [
     "BaggingPUClassifier",
     "BiasedSVMClassifier",
+    "CoTrainingClassifier",
     "ConsistencyPruningClassifier",
     "DensityRatioClassifier",
     "ElkanNotoClassifier",

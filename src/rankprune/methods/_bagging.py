@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
 from rankprune.learners._base import FitRows
-from rankprune.learners._class_order import classes_to_fit, in_class_order
+from rankprune.learners._class_order import classes_to_fit
 from rankprune.learners._cloning import (
     RandomState,
     copy_input_tags,
@@ -22,6 +22,7 @@ from rankprune.learners._cloning import (
     fresh_clone,
     private_random_state,
 )
+from rankprune.learners._probabilities import positive_probability
 from rankprune.learners._sample_weights import fit_weighted, warn_if_weights_are_lost
 from rankprune.methods._pu import PUClassifier, labeled_and_unlabeled
 from rankprune.methods._resampling import draw_rows
@@ -193,6 +194,5 @@ def _fit_bag(
 def _probability(estimator: Any, X: Any, classes: NDArray[Any], column: int) -> NDArray[np.float64]:
     """Return P(labeled) from one estimator, or its vote."""
     if hasattr(estimator, "predict_proba"):
-        columns = in_class_order(estimator.predict_proba(X), estimator, classes)
-        return np.asarray(columns[:, column], dtype=np.float64)
+        return positive_probability(estimator, X, classes, column)
     return np.asarray(estimator.predict(X) == classes_to_fit(classes)[column], dtype=np.float64)

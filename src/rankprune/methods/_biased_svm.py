@@ -13,9 +13,11 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 
 from rankprune.core._inputs import Inputs, validate_choices
+from rankprune.core._parameters import LARGEST
 from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
 from rankprune.learners._probabilities import make_splits
 from rankprune.methods._pu import (
+    MAX_ITERATIONS,
     MarginPUClassifier,
     best_by_criterion,
     fit_slope,
@@ -81,8 +83,8 @@ class BiasedSVMClassifier(MarginPUClassifier):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         **MarginPUClassifier._parameter_constraints,
-        "positive_cost": [Interval(Real, 0, None, closed="neither"), None],
-        "negative_cost": [Interval(Real, 0, None, closed="neither"), None],
+        "positive_cost": [Interval(Real, 0, LARGEST, closed="right"), None],
+        "negative_cost": [Interval(Real, 0, LARGEST, closed="right"), None],
         "negative_costs": ["array-like"],
         "cost_ratios": ["array-like"],
     }
@@ -173,4 +175,10 @@ class BiasedSVMClassifier(MarginPUClassifier):
     def _machine(self) -> SVC:
         # The costs are weights; a cost of 1 leaves them as they are.
         # The seed has no effect, but without one NumPy's global generator would advance.
-        return SVC(C=1.0, kernel=self.kernel, gamma=self.gamma, random_state=0)
+        return SVC(
+            C=1.0,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            max_iter=MAX_ITERATIONS,
+            random_state=0,
+        )

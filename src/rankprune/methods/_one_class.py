@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.svm import OneClassSVM
 from sklearn.utils._param_validation import Interval
 
-from rankprune.methods._pu import MarginPUClassifier, fit_slope
+from rankprune.methods._pu import MAX_ITERATIONS, MarginPUClassifier, fit_slope
 
 
 class OneClassPUClassifier(MarginPUClassifier):
@@ -90,7 +90,9 @@ class OneClassPUClassifier(MarginPUClassifier):
         is_labeled = rows.labels.is_positive
         labeled = np.flatnonzero(rows.status.counted & is_labeled)
         weight = None if rows.weight is None else rows.weight[labeled]
-        machine = OneClassSVM(nu=self.nu, kernel=self.kernel, gamma=self.gamma)
+        machine = OneClassSVM(
+            nu=self.nu, kernel=self.kernel, gamma=self.gamma, max_iter=MAX_ITERATIONS
+        )
         machine.random_state = 0  # otherwise NumPy's global generator would advance
         machine.fit(rows.X[labeled], sample_weight=weight)
         scores = np.asarray(machine.decision_function(rows.X))

@@ -33,6 +33,8 @@ from rankprune.learners._probabilities import Split
 _LOOKS_WRONG = 0.2
 # Bound on the absolute logarithm of the slope of probabilities along standardised scores.
 _MAX_LOG_SLOPE = 5.0
+# LIBSVM's own limit, which scikit-learn lifts: with extreme weights it would never end.
+MAX_ITERATIONS = 10_000_000
 
 
 class PUClassifier(ProbabilityClassifier):

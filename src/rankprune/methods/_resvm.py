@@ -12,8 +12,9 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
+from rankprune.core._parameters import LARGEST
 from rankprune.learners._cloning import RandomState, private_random_state
-from rankprune.methods._pu import NumericPUClassifier, labeled_and_unlabeled
+from rankprune.methods._pu import MAX_ITERATIONS, NumericPUClassifier, labeled_and_unlabeled
 from rankprune.methods._resampling import draw_rows
 
 # Largest number of labeled and of unlabeled rows that each SVM draws by default.
@@ -90,8 +91,8 @@ class RESVMClassifier(NumericPUClassifier):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_positive": [Interval(Integral, 1, None, closed="left"), None],
         "n_unlabeled": [Interval(Integral, 1, None, closed="left"), None],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "positive_weight": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, LARGEST, closed="right")],
+        "positive_weight": [Interval(Real, 0, LARGEST, closed="right")],
     }
 
     def __init__(
@@ -170,6 +171,7 @@ class RESVMClassifier(NumericPUClassifier):
             "class_weight": {0: self.C, 1: cost},
             "kernel": self.kernel,
             "gamma": self.gamma,
+            "max_iter": MAX_ITERATIONS,
             "random_state": 0,  # otherwise NumPy's global generator would advance
         }
         draws = [

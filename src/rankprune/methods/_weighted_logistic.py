@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
 from rankprune.core._inputs import Inputs, validate_choices
+from rankprune.core._parameters import LARGEST
 from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
 from rankprune.learners._probabilities import make_splits
 from rankprune.methods._pu import (
@@ -78,7 +79,7 @@ class WeightedLogisticPUClassifier(MarginPUClassifier):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         **MarginPUClassifier._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "C": [Interval(Real, 0, LARGEST, closed="right"), None],
         "Cs": ["array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
