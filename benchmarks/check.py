@@ -1,7 +1,9 @@
-"""What `rankprune check` costs beyond reading the table and fitting the models.
+"""What `rankprune check` costs beyond reading the table and fitting the models, and its stability.
 
-Every figure is a ratio or a size from one run on the same data. Each part runs in its own process,
-so that its memory can be measured.
+Every figure of the cost is a ratio or a size from one run on the same data. Each part runs in its
+own process, so that its memory can be measured. `python benchmarks/check.py stability` prints only
+how many rows change their status with other folds and seeds, other orders of rows and columns, and
+scores averaged over several passes.
 """
 
 from __future__ import annotations
@@ -12,11 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 ROWS, COLUMNS, FOLDS = 1_000_000, 20, 3
 SCORED, TIMES = 10_000_000, 6
+PASSES = 6
 
 
 def make_table(path: Path) -> None:
@@ -91,6 +97,102 @@ def check(path: Path, **options: Any) -> dict[str, float]:
     return {"seconds": time.perf_counter() - began}
 
 
+def noisy_tables() -> Iterator[tuple[str, Any, Any]]:
+    """Yield names, features and labels; 20 % and 10 % of the labels of a class are flipped."""
+    from sklearn import datasets
+
+    from rankprune import flip_labels
+
+    tables = [
+        ("wine", *datasets.load_wine(return_X_y=True)),
+        ("breast cancer", *datasets.load_breast_cancer(return_X_y=True)),
+        ("digits", *datasets.load_digits(return_X_y=True)),
+        *(
+            (f"made {n:,}", *datasets.make_classification(n, n_informative=8, random_state=0))
+            for n in (500, 1500, 5000)
+        ),
+    ]
+    for name, X, truth in tables:
+        y = flip_labels(truth % 2, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
+        yield name, X, y
+
+
+def committee_scores(X: Any, y: Any, seed: int) -> Any:
+    """Return the out-of-fold probabilities of the committee."""
+    from rankprune import RankPruningClassifier
+    from rankprune.learners._preparation import prepared_logistic
+
+    classifier = RankPruningClassifier(
+        prepared_logistic(X), scorer="committee", cv=FOLDS, random_state=seed
+    )
+    return classifier.examine(X, y).scored.scores
+
+
+def ranked(y: Any, scores: Any) -> list[int]:
+    """Return the suspects, the most suspicious first."""
+    from rankprune import estimate_noise_rates, rank_suspects
+
+    rates = estimate_noise_rates(y, scores)
+    return [int(row) for row in rank_suspects(y, scores, rates).rows]
+
+
+def stability() -> None:
+    """Print how many rows change their status, and what a pass over the rows costs."""
+    import numpy as np
+
+    from rankprune import check_labels
+
+    warnings.simplefilter("ignore")
+    print(
+        "rows that change their status: with other folds and seeds (mean of 5 pairs of passes),\n"
+        "shuffled rows, shuffled columns, and other folds if 2 (2 pairs) or 3 passes (1 pair) are\n"
+        "averaged; suspects that stay with other folds, of all and of the first half of the list;\n"
+        "CPU seconds of one pass and of check_labels, and what its report says"
+    )
+    print(
+        f"{'table':14} {'rows':>6} {'suspects':>8} {'folds':>6} {'rows':>6} {'columns':>7} "
+        f"{'mean of 2':>9} {'of 3':>6} {'stay':>7} {'top half':>8} {'pass, s':>8} {'check, s':>8}  "
+        "report"
+    )
+    for name, X, y in noisy_tables():
+        began = time.process_time()
+        scores = [committee_scores(X, y, seed) for seed in range(PASSES)]
+        seconds = (time.process_time() - began) / PASSES
+        means = {
+            k: [set(ranked(y, np.mean(scores[i : i + k], axis=0))) for i in range(0, PASSES, k)]
+            for k in (1, 2, 3)
+        }
+        changed = {
+            k: np.mean([len(one ^ other) for one, other in pairwise(runs)])
+            for k, runs in means.items()
+        }
+        lists = [ranked(y, part) for part in scores]
+        stay, top_stay = (
+            np.mean(
+                [np.isin(one[: len(one) // part], other).mean() for one, other in pairwise(lists)]
+            )
+            for part in (1, 2)
+        )
+        rng = np.random.default_rng(0)
+        order, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
+        shuffled = {
+            int(order[row]) for row in ranked(y[order], committee_scores(X[order], y[order], 0))
+        }
+        turned = set(ranked(y, committee_scores(X[:, columns], y, 0)))
+        first = means[1][0]
+        began = time.process_time()
+        checked = check_labels(X, y)
+        whole = time.process_time() - began
+        found = checked.stability
+        told = f"{found.n_stay} of {found.n_suspects} stay, {found.n_new} new" if found else "-"
+        print(
+            f"{name:14} {len(y):6,} {len(first):8,} {changed[1]:6.1f} {len(first ^ shuffled):6} "
+            f"{len(first ^ turned):7} {changed[2]:9.1f} {changed[3]:6.1f} {stay:7.1%} "
+            f"{top_stay:8.1%} {seconds:8.2f} {whole:8.2f}  {told}",
+            flush=True,
+        )
+
+
 def in_own_process(task: str, path: Path, **options: Any) -> dict[str, float]:
     """Run a task in a separate process; return its time and its peak memory."""
     ended = subprocess.run(
@@ -130,11 +232,14 @@ def main() -> None:
                 f"{n_rows:,} rows with probabilities: {scored['seconds']:.0f} s, "
                 f"{scored['peak'] / 2**20:.0f} MiB at the peak"
             )
+    stability()
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 1:
         main()
+    elif sys.argv[1] == "stability":
+        stability()
     else:
         task, file, given = sys.argv[1:]
         result = {"read": read, "fits": fits, "check": check}[task](Path(file), **json.loads(given))

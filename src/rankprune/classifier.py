@@ -32,6 +32,7 @@ from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, find_noise_es
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.learners._base import FitRows, RowStatus, Weights
 from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
+from rankprune.learners._copies import warn_if_models_saw_copies
 from rankprune.learners._probabilities import NO_EFFECT, Folds, check_rows, make_splits
 from rankprune.learners._progress import log_progress
 from rankprune.learners._rate_based import RateBasedClassifier, Scored
@@ -179,7 +180,8 @@ class RankPruningClassifier(RateBasedClassifier):
             Weights are used in the folds, in the counts and, multiplied by the correction weights,
             in the final fit.
         groups : array-like of shape (n_rows,), default=None
-            Rows of the same group stay in the same fold.
+            Rows of the same group stay in the same fold. Without groups, copies of a row may end up
+            in different folds; many of them give a `CopiedRowsWarning`.
         probabilities : array-like of shape (n_rows,), default=None
             Out-of-fold probabilities of the positive label, if they are already known; then no
             folds are fitted.
@@ -195,6 +197,7 @@ class RankPruningClassifier(RateBasedClassifier):
         rows = self._read(X, y, sample_weight, groups, trusted)
         generator = private_random_state(self.random_state)
         opinions = self._score(rows, probabilities, generator)
+        warn_if_models_saw_copies(rows.X, opinions.folds.splits, rows.status.counted)
         scored = self._estimate(rows, opinions)
         pruned = self._prune(rows, scored)
         self._refit(pruned, generator)

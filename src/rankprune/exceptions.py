@@ -6,6 +6,7 @@ import warnings
 __all__ = [
     "AssumptionWarning",
     "ClassAlmostEmptiedWarning",
+    "CopiedRowsWarning",
     "NoiseRatesClippedWarning",
     "RankPruneWarning",
     "SampleWeightIgnoredWarning",
@@ -122,6 +123,26 @@ class AssumptionWarning(RankPruneWarning):
     ...     model = ElkanNotoClassifier(random_state=0).fit(X, y)
     >>> caught[0].category.__name__
     'AssumptionWarning'
+    """
+
+
+class CopiedRowsWarning(RankPruneWarning):
+    """Many rows have an exact copy in another fold, which may hide that their labels are wrong.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_classification
+    >>> from rankprune import RankPruningClassifier
+    >>> X, y = make_classification(500, class_sep=2, random_state=0)
+    >>> copies = np.repeat(np.arange(500), 2)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = RankPruningClassifier(random_state=0).fit(X[copies], y[copies])
+    >>> caught[0].category.__name__
+    'CopiedRowsWarning'
+    >>> model = RankPruningClassifier(random_state=0).fit(X[copies], y[copies], groups=copies)
     """
 
 

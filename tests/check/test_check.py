@@ -3,7 +3,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
@@ -18,8 +17,9 @@ from rankprune import (
     rank_suspects,
 )
 from rankprune.check._before_after import _difference_interval
-from rankprune.check._duplicates import count_duplicates, hash_rows
+from rankprune.check._duplicates import count_duplicates
 from rankprune.exceptions import TableError, UninformativeProbabilitiesWarning
+from rankprune.learners._copies import hash_rows
 from rankprune.learners._named_models import find_model
 from rankprune.run._scores import reason_for
 from rankprune.run._sentences import headline
@@ -84,7 +84,7 @@ def test_a_run_directory_gives_the_check_back(people, tmp_path):
     assert str(again) == str(check)
     result = json.loads((run / "result.json").read_text())
     assert result["positive_noise_rate"] == check.noise_rates.positive_noise_rate
-    assert (result["schema"], result["settings"]["random_state"]) == (2, 0)
+    assert (result["schema"], result["settings"]["random_state"]) == (3, 0)
     assert len(result["source"]["sha256"]) == 64
     assert "numpy" in result["versions"]
 
@@ -150,13 +150,13 @@ def test_a_run_that_was_cut_short_is_noticed(people, tmp_path):
     result = json.loads((run / "result.json").read_text())
     (run / "result.json").write_text(json.dumps({**result, "schema": 99}))
     with pytest.raises(
-        TableError, match=r"another version of rankprune \(schema 99; this version reads 2\)"
+        TableError, match=r"another version of rankprune \(schema 99; this version reads 3\)"
     ):
         LabelCheck.load(run)
-    for missing in ("settings", "scores_sha256", "verdict"):
+    for missing in ("settings", "files", "sha256", "verdict"):
         part = {name: value for name, value in result.items() if name != missing}
         (run / "result.json").write_text(json.dumps(part))
-        with pytest.raises(TableError, match=r"is not a rankprune result|does not belong"):
+        with pytest.raises(TableError, match=r"result\.json was changed after it was written"):
             LabelCheck.load(run)
     (run / "result.json").write_text("no json")
     with pytest.raises(TableError, match=r"is not a rankprune result"):
@@ -313,31 +313,10 @@ def test_before_and_after_is_judged_on_trusted_rows_alone(tmp_path):
 def test_duplicates_are_counted_by_fold_and_label():
     X = np.asarray([[1.0], [1.0], [2.0], [3.0], [3.0], [-0.0], [0.0]])
     labels = np.asarray([True, False, True, True, True, False, False])
-    splits = [
-        (np.empty(0, int), np.asarray([0, 2, 3, 4])),
-        (np.empty(0, int), np.asarray([1, 5, 6])),
-    ]
+    parts = np.asarray([0, 2, 3, 4]), np.asarray([1, 5, 6])
+    splits = [parts[::-1], parts]
     found = count_duplicates(hash_rows(X), labels, splits)
     assert (found.n_rows, found.n_straddling, found.n_contradicting) == (6, 2, 2)
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [
-        np.asarray,
-        sparse.csr_matrix,
-        lambda X: X.astype(int),
-        lambda X: [f"{a} {b}" for a, b in X],
-        lambda X: [[a] if b else [a, b] for a, b in X.tolist()],
-        lambda X: X.astype(np.int64) + 2**60,
-        lambda X: np.asarray(X, dtype=object),
-    ],
-)
-def test_equal_rows_of_any_kind_have_equal_hashes(convert):
-    X = np.asarray([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
-    hashes = hash_rows(convert(X))
-    assert hashes[0] == hashes[2]
-    assert len(set(hashes.tolist())) == 3
 
 
 def test_arrays_are_checked_too(tmp_path):

@@ -12,6 +12,7 @@ from rankprune.core import make_gaussians
 from rankprune.methods import (
     BaggingPUClassifier,
     ConsistencyPruningClassifier,
+    CoTrainingClassifier,
     ElkanNotoClassifier,
     ImportanceReweightingClassifier,
     LabelDependentCostClassifier,
@@ -80,6 +81,20 @@ def test_votes_of_bags_count_the_positive_label(classes):
     assert (model.predict(X) == classes[TRUTH]).mean() > 0.9
     scores = model.out_of_bag_probabilities_
     assert np.nanmean(scores[TRUTH == 1]) > np.nanmean(scores[TRUTH == 0])
+
+
+@pytest.mark.parametrize("classes", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("positive", [0, 1])
+def test_co_training_reads_the_column_of_the_positive_class(classes, positive):
+    labels = classes[Y if positive else 1 - Y]
+    plain, turned = (
+        CoTrainingClassifier(base, rounds=5, pos_label=classes[positive], random_state=0)
+        for base in (LogisticRegression(max_iter=1000), ReversedLogistic())
+    )
+    plain.fit(X, labels), turned.fit(X, labels)
+    assert turned.predict_proba(X) == pytest.approx(plain.predict_proba(X))
+    assert (turned.additions_.labels == plain.additions_.labels).all()
+    assert (turned.predict(X) == plain.predict(X)).all()
 
 
 def test_scores_in_two_columns_are_reordered_too():

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankprune.check._assemble import Shown, assemble
-from rankprune.check._duplicates import hash_rows
 from rankprune.check._in_memory import RowData, gather, make_classifier
 from rankprune.check._shown_rows import shown_rows
+from rankprune.check._stability import has_known_cost
 from rankprune.core._inputs import validate_labels
+from rankprune.core._parameters import validate_count
 from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
+from rankprune.learners._copies import hash_rows
 from rankprune.learners._named_models import find_model, model_name
 from rankprune.learners._preparation import prepared_logistic
+from rankprune.learners._probabilities import check_rows
 from rankprune.run import LabelCheck
 from rankprune.run._findings import Source
 from rankprune.run._settings import CheckSettings
@@ -80,13 +82,15 @@ def check_labels(
     True
     """
     labels = validate_labels(y, pos_label=pos_label, name="y")
-    if X is None and (probabilities is None or rounds > 1):
+    if X is None and (probabilities is None or validate_count(rounds, "rounds", 1) > 1):
         raise ValueError(
             "X must hold the features, got None. Pass it, or probabilities and rounds=1."
         )
     negative = labels.classes[labels.classes != labels.pos_label][0]
     names = (str(labels.pos_label), str(negative))
     n_rows = len(labels.is_positive)
+    if X is not None:
+        check_rows(X, labels.is_positive, groups)
     model = find_model(estimator)
     if model is None and X is not None and probabilities is None:
         model = prepared_logistic(X)
@@ -109,11 +113,13 @@ def check_labels(
         scorer=model_name(scorer),
         noise_estimator=str(model_name(noise_estimator)),
         rounds=rounds,
-        cv=int(cv) if isinstance(cv, Integral) else None,
+        cv=int(cv)
+        if isinstance(cv, int | np.integer) and not isinstance(cv, np.timedelta64)
+        else None,
         random_state=random_state,
     )
     shape: tuple[int, ...] = getattr(X, "shape", ())
     source = Source("arrays", None, None, n_rows, int(shape[1]) if len(shape) > 1 else 1)
-    evidence = gather(data, classifier)
+    evidence = gather(data, classifier, repeat=has_known_cost(settings))
     check = assemble(evidence, names, settings, source, noise_estimator, Shown())
     return replace(check, suspects=shown_rows(check))

@@ -27,6 +27,7 @@ from rankprune.run._findings import (
     Duplicates,
     Histogram,
     Source,
+    Stability,
     Subgroup,
     SuspectRow,
 )
@@ -62,6 +63,7 @@ class Evidence:
     warnings : tuple of str
     duplicates : Duplicates or None
     before_after : BeforeAfter or None
+    stability : Stability or None
     """
 
     few: Inputs
@@ -77,6 +79,7 @@ class Evidence:
     warnings: tuple[str, ...]
     duplicates: Duplicates | None = None
     before_after: BeforeAfter | None = None
+    stability: Stability | None = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,7 @@ def assemble(
         versions=_versions(),
         tally=evidence.tally,
         scores=evidence.scores,
+        stability=evidence.stability,
     )
 
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.check._assemble import N_BINS, Evidence, warn_once
 from rankprune.check._before_after import judge_on_trusted
-from rankprune.check._duplicates import Hashes, count_duplicates
+from rankprune.check._duplicates import count_duplicates
+from rankprune.check._stability import compare_suspects, with_other_folds
 from rankprune.classifier import Examined, RankPruningClassifier
-from rankprune.core import NOISE_ESTIMATORS
+from rankprune.core import NOISE_ESTIMATORS, Verdict
 from rankprune.core._answer import acts
 from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import coarser
 from rankprune.core._pruning import cutoffs_of_mask, order_pruned
 from rankprune.core._verdict import judge
 from rankprune.core.estimators._confident_counts import confident_counts
-from rankprune.run._findings import Confident, Histogram
+from rankprune.learners._copies import Hashes
+from rankprune.learners._progress import log_stage
+from rankprune.run._findings import Confident, Histogram, Stability
 from rankprune.run._scores import Scores, Tally
 
 
@@ -79,29 +82,22 @@ def make_classifier(
     )
 
 
-def gather(data: RowData, classifier: RankPruningClassifier) -> Evidence:
-    """Return the findings of a classifier about the labels, without its final fit."""
+def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) -> Evidence:
+    """Return the findings of a classifier about the labels, without its final fit.
+
+    Parameters
+    ----------
+    data : RowData
+    classifier : RankPruningClassifier
+    repeat : bool
+        Score the rows of a small table again, to measure how the suspects depend on the folds.
+    """
     is_given = data.probabilities is not None
-    X = np.zeros((len(data.is_positive), 0)) if data.X is None else data.X
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = classifier.examine(
-            X,
-            data.is_positive,
-            groups=data.groups,
-            probabilities=data.probabilities,
-            trusted=data.trusted,
-        )
+        found, verdict, few = _examine(data, classifier)
         status, scored = found.rows.status, found.scored
         inputs = status.inputs(scored.scores)
-        few = coarser(inputs)
-        verdict = scored.verdict
-        if verdict is None:
-            verdict = judge(
-                few, [few.probabilities], classifier.noise_estimator, estimated=scored.estimated
-            )
-        if not acts(verdict):
-            found = _without_suspects(found)
         before_after = judge_on_trusted(found) if data.trusted is not None else None
         confident = confident_counts(
             inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=None
@@ -128,7 +124,49 @@ def gather(data: RowData, classifier: RankPruningClassifier) -> Evidence:
             None if data.hashes is None else count_duplicates(data.hashes, data.is_positive, splits)
         ),
         before_after=before_after,
+        stability=_stability(data, classifier, found) if repeat and not is_given else None,
     )
+
+
+class _Judged(NamedTuple):
+    """The findings with their verdict; no row is a suspect unless noise was found."""
+
+    found: Examined
+    verdict: Verdict
+    few: Inputs
+
+
+def _examine(data: RowData, classifier: RankPruningClassifier) -> _Judged:
+    """Return what a classifier finds, with its verdict and with weighted bins if rows are many."""
+    found = classifier.examine(
+        np.zeros((len(data.is_positive), 0)) if data.X is None else data.X,
+        data.is_positive,
+        groups=data.groups,
+        probabilities=data.probabilities,
+        trusted=data.trusted,
+    )
+    scored = found.scored
+    few = coarser(found.rows.status.inputs(scored.scores))
+    verdict = scored.verdict
+    if verdict is None:
+        verdict = judge(
+            few, [few.probabilities], classifier.noise_estimator, estimated=scored.estimated
+        )
+    return _Judged(found if acts(verdict) else _without_suspects(found), verdict, few)
+
+
+def _stability(
+    data: RowData, classifier: RankPruningClassifier, found: Examined
+) -> Stability | None:
+    """Return how many suspects stay if the rows are scored again; None if that is not measured."""
+    other = with_other_folds(classifier, found)
+    if other is None:
+        return None
+    log_stage("scoring rows again in other folds")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of the check itself are given
+        again = _examine(data, other)
+    return compare_suspects(found, again.found, again.verdict)
 
 
 def _without_suspects(found: Examined) -> Examined:

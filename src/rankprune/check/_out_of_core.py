@@ -5,10 +5,7 @@ Labels and probabilities are copied to a file once, and read from it in batches.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +26,7 @@ from rankprune.run._directory import SCORES
 from rankprune.run._findings import Confident, Histogram, SuspectRow
 from rankprune.run._scores import SavedScores, Tally, copy_scores_sql
 from rankprune.run._settings import CheckSettings
+from rankprune.storage._claims import temporary_folder
 from rankprune.storage._sql import sql_source
 from rankprune.stream import estimate_noise_rates, read_scores
 from rankprune.stream._passes import find_cutoffs
@@ -64,8 +62,8 @@ def gather_out_of_core(
         drop_unlabeled=settings.drop_unlabeled,
     )
     special = named_columns(table, **settings.columns())
-    with tempfile.TemporaryDirectory(prefix="rankprune-") as working:
-        rows = _Spooled(table, labels, special, Path(working) / "rows.parquet")
+    with temporary_folder() as working:
+        rows = _Spooled(table, labels, special, working / "rows.parquet")
         bins = rows.bins()
         few = coarser(bins)
         with warnings.catch_warnings(record=True) as caught:
@@ -73,7 +71,8 @@ def gather_out_of_core(
             estimated = rows.rates(noise_estimator, bins)
             verdict = judge(few, [few.probabilities], noise_estimator, estimated=estimated)
             cutoffs = rows.cutoffs(estimated) if acts(verdict) else Cutoffs(None, None)
-        folder = _Folder()
+        # Removed together with the scores; saving a check copies them.
+        folder = temporary_folder()
         scores = folder.path / SCORES
         rows.write_scores(scores, cutoffs, class_weights(estimated) if acts(verdict) else (1, 1))
         evidence = Evidence(
@@ -252,14 +251,6 @@ class _Spooled:
             ],
             lambda top: self._table.cells(top, positions),
         )
-
-
-class _Folder:
-    """A temporary folder that is removed when this object is; saving a check copies its files."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="rankprune-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def _number(value: float) -> str:

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from rankprune.check._assemble import Shown, assemble
-from rankprune.check._duplicates import hash_rows
 from rankprune.check._in_memory import RowData, gather, make_classifier
 from rankprune.check._leaks import leaks
 from rankprune.check._out_of_core import gather_out_of_core
 from rankprune.check._shown_rows import MAX_COLUMNS, shown_rows
+from rankprune.check._stability import has_known_cost
 from rankprune.check._subgroups import subgroups
 from rankprune.classifier import RankPruningClassifier
 from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
 from rankprune.exceptions import TableError
+from rankprune.learners._copies import hash_rows
 from rankprune.learners._named_models import find_model, model_name
 from rankprune.run import LabelCheck
 from rankprune.run._findings import Source
@@ -181,7 +182,8 @@ def _check_opened(
         neg_label=names[1],
         embeddings_sha256=rows.embeddings_sha256,
     )
-    evidence = gather(_row_data(table, rows, index), classifier)
+    data = _row_data(table, rows, index)
+    evidence = gather(data, classifier, repeat=has_known_cost(settings))
     shown = Shown(
         (*rows.labels.notes, *(() if rows.features is None else rows.features.plan.notes), *unused),
         tuple(leaks(rows.features, rows.labels.is_positive)),

@@ -20,6 +20,7 @@ from rankprune.core._inputs import (
     BoolArray,
     FloatArray,
     Inputs,
+    as_array,
     count_true,
     validate_trusted,
     validate_weighted_labels,
@@ -34,6 +35,7 @@ from rankprune.learners._cloning import (
     copy_input_tags,
     default_estimator,
     draw_seed,
+    forget_results,
     fresh_clone,
 )
 from rankprune.learners._probabilities import check_rows
@@ -159,13 +161,8 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         trusted: ArrayLike | None = None,
     ) -> FitRows:
         """Return the checked rows of a new fit, after deleting the results of an earlier one."""
-        self._forget()
+        forget_results(self)
         return self._checked_rows(X, y, sample_weight, groups, trusted)
-
-    def _forget(self) -> None:
-        """Delete the results of an earlier fit, so that a failed fit leaves no model behind."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
 
     def _checked_rows(
         self,
@@ -178,12 +175,17 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """Return the rows, labels and weights, after checking them and the parameters."""
         self._validate_params()
         base = self._base()
+        if base is not None and not hasattr(base, "fit"):
+            raise ValueError(
+                f"estimator must have fit, got {base!r}. Pass a classifier, e.g. "
+                "LogisticRegression()."
+            )
         if base is not None and is_regressor(base):
             raise ValueError(
                 f"estimator must be a classifier, got {base!r}. Pass one that predicts labels, "
                 "e.g. LogisticRegression()."
             )
-        if np.asarray(y).shape[1:] == (1,):
+        if as_array(y, "y").shape[1:] == (1,):
             y = column_or_1d(y, warn=True)
         X, groups = check_rows(X, y, groups)
         labels, weight = validate_weighted_labels(

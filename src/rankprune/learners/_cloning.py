@@ -25,11 +25,12 @@ def private_random_state(random_state: RandomState) -> np.random.RandomState:
     """Return a new generator, so that neither NumPy's global one nor the caller's advances."""
     if isinstance(random_state, np.random.RandomState):
         return copy.deepcopy(random_state)
-    if random_state is None or isinstance(random_state, Integral):
+    is_seed = isinstance(random_state, Integral) and not isinstance(random_state, np.timedelta64)
+    if random_state is None or (is_seed and 0 <= random_state < 2**32):
         return np.random.RandomState(random_state)
     raise ValueError(
-        f"random_state must be an int, a RandomState or None, got {random_state!r}. Pass an int "
-        "for reproducible results."
+        "random_state must be an int from 0 to 2**32 - 1, a RandomState or None, got "
+        f"{random_state!r}. Pass an int for reproducible results."
     )
 
 
@@ -67,3 +68,9 @@ def copy_input_tags(tags: Any, estimator: Any) -> Any:
     tags.input_tags = get_tags(estimator).input_tags
     tags.input_tags.pairwise = False  # rows of a kernel matrix are dropped, its columns are not
     return tags
+
+
+def forget_results(estimator: Any) -> None:
+    """Delete the results of an earlier fit, so that a failed fit leaves no model behind."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)

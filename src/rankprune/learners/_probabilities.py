@@ -16,7 +16,12 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
-from rankprune.core._inputs import BinaryLabels, count_true, validate_weighted_labels
+from rankprune.core._inputs import (
+    BinaryLabels,
+    as_array,
+    count_true,
+    validate_weighted_labels,
+)
 from rankprune.learners._class_order import in_class_order, labels_to_fit
 from rankprune.learners._cloning import (
     RandomState,
@@ -102,13 +107,30 @@ def check_rows(X: Any, y: Any, groups: Any) -> tuple[Any, Any]:
     (X,), (groups,) = indexable(X), indexable(groups)
     n_rows = _num_samples(X)
     for name, values in (("y", y), ("groups", groups)):
-        n_values = n_rows if values is None else len(np.atleast_1d(np.asarray(values)))
+        n_values = n_rows if values is None else len(np.atleast_1d(as_array(values, name)))
         if n_values != n_rows:
             raise ValueError(
                 f"{name} must have one value per row of X, got {n_values} for {n_rows} rows. Check "
                 "that both come from the same table."
             )
+    if groups is not None:
+        _refuse_other_groups(as_array(groups, "groups"))
     return X, groups
+
+
+def _refuse_other_groups(groups: NDArray[Any]) -> None:
+    if groups.ndim != 1:
+        raise ValueError(
+            f"groups must be one-dimensional, one group per row, got shape {groups.shape}. "
+            "Pass a single column."
+        )
+    try:
+        set(groups.tolist())
+    except TypeError as error:
+        raise ValueError(
+            f"groups must be single values such as numbers or names: {error}. Convert them, e.g. "
+            "with astype(str)."
+        ) from error
 
 
 def check_predicts_probabilities(estimator: Any, name: str) -> None:
@@ -127,8 +149,23 @@ def _refuse_without_probabilities(estimator: Any, name: str) -> None:
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(
             f"{name} must have predict_proba, got {estimator!r}. Wrap it in "
-            "sklearn.calibration.CalibratedClassifierCV, or pass another classifier as scorer."
+            "sklearn.calibration.CalibratedClassifierCV, or pass a classifier that has it."
         )
+
+
+def positive_probability(
+    estimator: Any, X: Any, classes: NDArray[Any], column: int
+) -> NDArray[np.float64]:
+    """Return P(positive) of every row from a fitted estimator; the positive class has a column."""
+    columns = in_class_order(estimator.predict_proba(X), estimator, classes)
+    scores = np.asarray(columns[:, column], dtype=np.float64)
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"estimator must predict probabilities in [0, 1]; {type(estimator).__name__} gave "
+            f"nan for row {int(np.isnan(scores).argmax())}. Check its features and "
+            "the sample weights."
+        )
+    return scores
 
 
 def make_splits(
@@ -142,14 +179,14 @@ def make_splits(
     """Return (train, test) row numbers; a row of weight 0 is in no training set."""
     n_rows = len(labels.is_positive)
     counted = np.ones(n_rows, dtype=bool) if sample_weight is None else sample_weight > 0
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool | np.timedelta64):
         n_groups = None if groups is None else len(set(np.asarray(groups)[counted].tolist()))
         cv = _stratified_splitter(int(cv), labels.is_positive[counted], n_groups, seed)
-    if hasattr(cv, "split") and not isinstance(cv, str):
+    if hasattr(cv, "split") and not isinstance(cv, str | bytes):
         splits = _split_counted(seeded_splitter(cv, seed), X, labels, groups, counted)
     else:
         splits = _given_splits(cv, counted)
-    _refuse_no_partition([test for _, test in splits], n_rows)
+    refuse_no_partition([test for _, test in splits], n_rows)
     for fold, (train, test) in enumerate(splits):
         is_trained_on = np.zeros(n_rows, dtype=bool)
         is_trained_on[train] = True
@@ -326,7 +363,7 @@ def _row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
     )
 
 
-def _refuse_no_partition(test_sets: list[NDArray[np.intp]], n_rows: int) -> None:
+def refuse_no_partition(test_sets: list[NDArray[np.intp]], n_rows: int) -> None:
     times = np.bincount(np.concatenate(test_sets), minlength=n_rows)
     if (times != 1).any():
         row = int(np.flatnonzero(times != 1)[0])
