@@ -79,7 +79,8 @@ def open_queue(folder, run):
 def drawn(run):
     """The sample of an audit of 60 rows."""
     from rankprune.review import draw_sample
-    from rankprune.run._decision_log import LOG_FILE, DecisionLog
+    from rankprune.run._decision_log import DecisionLog
+    from rankprune.run._directory import LOG_FILE
 
     with DecisionLog(run / LOG_FILE) as log:
         return draw_sample(run, log, 60, seed=0)

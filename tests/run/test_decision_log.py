@@ -2,8 +2,9 @@
 
 import sqlite3
 import threading
-from dataclasses import replace
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import astuple, replace
 
 import pytest
 
@@ -28,7 +29,6 @@ def test_what_was_written_is_read(log, tmp_path):
     assert log.decisions("review") == [BASE]
     with DecisionLog(tmp_path / "review.sqlite") as again:
         assert again.decisions("review") == [BASE]
-        assert again.is_whole()
 
 
 def test_a_message_that_arrives_twice_counts_once(log):
@@ -97,14 +97,15 @@ def test_modes_and_draws_are_kept_separate(log):
     log.add(replace(audited, uid="00000003", draw=2, reviewer="ben"))
     assert log.decisions("review") == [BASE]
     assert log.decisions("audit", 1) == [audited]
-    assert log.of_row("audit", 3, 1) == [audited]
+    assert log.news("audit", 1) == (3, [audited])
+    assert log.news("review") == (3, [BASE])
 
 
 @pytest.mark.parametrize("sql", ["DELETE FROM decisions", "UPDATE decisions SET answer = 'flip'"])
 def test_nothing_is_ever_changed_or_removed(log, sql):
     log.add(BASE)
     with pytest.raises(sqlite3.IntegrityError, match="decisions are only ever added"):
-        log._connection.execute(sql)
+        log._writer.execute(sql)
     assert log.decisions("review") == [BASE]
 
 
@@ -114,31 +115,13 @@ def test_text_is_never_run_as_sql(log):
     assert log.decisions("review") == [written]
 
 
-def test_a_lock_is_waited_for_and_then_reported(log, tmp_path, monkeypatch):
-    other = sqlite3.connect(tmp_path / "review.sqlite", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    log._connection.execute("PRAGMA busy_timeout = 50")
-    with pytest.raises(Locked):
-        log.add(BASE)
-    other.execute("ROLLBACK")
-    other.close()
-    assert log.add(BASE) == BASE
-    assert _decision_log.PATIENCE == 5.0
-
-
-def test_other_sqlite_errors_are_not_mistaken_for_a_lock(log):
-    log._connection.execute("ALTER TABLE decisions RENAME TO gone")
-    with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        log.add(BASE)
-
-
-def test_writes_by_another_process_are_noticed(log, tmp_path):
-    before = log.version()
+def test_only_what_is_new_is_read(log, tmp_path):
     log.add(BASE)
-    assert log.version() == before
+    assert log.news("review", after=0) == (1, [BASE])
+    assert log.news("review", after=1) == (1, [])
     with DecisionLog(tmp_path / "review.sqlite") as other:
-        other.add(replace(BASE, uid="00000002", row=4))
-    assert log.version() != before
+        more = other.add(replace(BASE, uid="00000002", row=4))
+    assert log.news("review", after=1) == (2, [more])
 
 
 def test_many_threads_write_without_loss(log):
@@ -153,6 +136,128 @@ def test_many_threads_write_without_loss(log):
         thread.join()
     made = log.decisions("review")
     assert len({one.uid for one in made}) == len(made) == 100
+
+
+@contextmanager
+def locked(path, how="BEGIN IMMEDIATE"):
+    """Lock a log as another process does."""
+    other = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    for sql in how.split(";"):
+        other.execute(sql).fetchall()
+    try:
+        yield other
+    finally:
+        other.close()
+
+
+# In this mode, no other process can even read.
+ALONE = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE"
+
+
+class TestLocks:
+    @pytest.fixture
+    def path(self, tmp_path):
+        return tmp_path / "review.sqlite"
+
+    def test_a_write_gives_up_and_can_be_repeated(self, log, path, monkeypatch):
+        assert _decision_log.PATIENCE == 5.0
+        monkeypatch.setattr(_decision_log, "PATIENCE", 0.05)
+        with locked(path), pytest.raises(Locked, match=r"review.sqlite is locked: another program"):
+            log.add(BASE)
+        assert log.add(BASE) == BASE
+        assert log.decisions("review") == [BASE]
+
+    def test_waiting_for_a_turn_counts(self, log, monkeypatch):
+        monkeypatch.setattr(_decision_log, "PATIENCE", 0.05)
+        with log._turn, pytest.raises(Locked):
+            log.add(BASE)
+
+    def test_writes_that_wait_are_all_done_when_the_lock_is_gone(self, log, path, monkeypatch):
+        monkeypatch.setattr(_decision_log, "PATIENCE", 60.0)
+        with ThreadPoolExecutor(8) as pool, locked(path):
+            waiting = [
+                pool.submit(log.add, replace(BASE, uid=f"{row:08x}", row=row)) for row in range(8)
+            ]
+            assert log.decisions("review") == []
+            assert not any(one.done() for one in waiting)
+        assert {one.result().row for one in waiting} == set(range(8))
+        assert len(log.decisions("review")) == 8
+
+    @pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
+    def test_reading_does_not_wait_for_a_lock(self, log, path, how):
+        log.add(BASE)
+        with locked(path, how) as other:
+            assert log.decisions("review") == [BASE]
+            assert log.news("review") == (1, [BASE])
+            assert log.last_draw() is None
+            with DecisionLog(path) as second:
+                assert second.decisions("review") == [BASE]
+            assert other.in_transaction
+
+    def test_an_open_log_cannot_be_taken_by_one_process_alone(self, log, path):
+        log.add(BASE)
+        with pytest.raises(sqlite3.OperationalError, match="locked"), locked(path, ALONE):
+            pass
+        assert log.decisions("review") == [BASE]
+
+    @pytest.mark.parametrize("is_new", [True, False])
+    def test_opening_waits(self, path, is_new):
+        if not is_new:
+            with DecisionLog(path) as log:
+                log.add(BASE)
+        with ThreadPoolExecutor(1) as pool:
+            with locked(path, ALONE):
+                opening = pool.submit(DecisionLog, path)
+                with pytest.raises(TimeoutError):
+                    opening.result(0.3)
+            with opening.result() as log:
+                assert len(log.decisions("review")) == (not is_new)
+
+    def test_opening_gives_up(self, path, monkeypatch):
+        monkeypatch.setattr(_decision_log, "PATIENCE", 0.05)
+        with locked(path, ALONE), pytest.raises(Locked):
+            DecisionLog(path)
+        DecisionLog(path).close()
+
+    def test_those_who_wait_can_be_told_to_give_up(self, log, path, monkeypatch):
+        monkeypatch.setattr(_decision_log, "PATIENCE", 600.0)
+        with ThreadPoolExecutor(4) as pool, locked(path):
+            waiting = [
+                pool.submit(log.add, replace(BASE, uid=f"{row:08x}", row=row)) for row in range(4)
+            ]
+            log.stop_waiting()
+            for one in waiting:
+                with pytest.raises(Locked):
+                    one.result()
+        log.add(BASE)
+
+    def test_closing_waits_for_a_write(self, path):
+        log = DecisionLog(path)
+        with ThreadPoolExecutor(1) as pool:
+            with log._writing() as connection:
+                closing = pool.submit(log.close)
+                with pytest.raises(TimeoutError):
+                    closing.result(0.1)
+                connection.execute(_decision_log._INSERT, astuple(BASE))
+            closing.result()
+        with DecisionLog(path) as again:
+            assert again.decisions("review") == [BASE]
+
+    def test_without_write_ahead_logging_a_commit_waits_for_readers(self, path, monkeypatch):
+        with DecisionLog(path) as log:
+            log.add(BASE)
+            log._reader.close()
+            log._writer.execute("PRAGMA journal_mode = DELETE").fetchall()
+            more = replace(BASE, uid="00000002", row=4)
+            with ThreadPoolExecutor(1) as pool, locked(path, "BEGIN; SELECT uid FROM decisions"):
+                writing = pool.submit(log.add, more)
+                with pytest.raises(TimeoutError):
+                    writing.result(0.1)
+            assert writing.result() == more
+            monkeypatch.setattr(_decision_log, "PATIENCE", 0.05)
+            with locked(path, "BEGIN; SELECT uid FROM decisions"), pytest.raises(Locked):
+                log.add(replace(BASE, uid="00000003", row=5))
+            assert log._writer.execute("SELECT count(*) FROM decisions").fetchone() == (2,)
 
 
 class TestDraws:
@@ -180,7 +285,7 @@ class TestSchema:
     def test_any_other_schema_is_refused_and_the_file_is_unchanged(self, tmp_path, schema):
         path = tmp_path / "review.sqlite"
         with DecisionLog(path) as log:
-            log._connection.execute(f"PRAGMA user_version = {schema}")
+            log._writer.execute(f"PRAGMA user_version = {schema}")
         before = path.read_bytes()
         with pytest.raises(TableError, match=rf"has schema {schema}, and .* only schema 1\. Use"):
             DecisionLog(path)
@@ -199,6 +304,15 @@ class TestSchema:
         path.write_bytes(b"no database at all" * 100)
         with pytest.raises(TableError, match="is not a decision log"):
             DecisionLog(path)
+
+    def test_an_empty_file_is_a_new_log_unless_one_must_exist(self, tmp_path):
+        path = tmp_path / "review.sqlite"
+        path.touch()
+        with pytest.raises(TableError, match=r"review.sqlite is empty: no row has been reviewed"):
+            DecisionLog(path, must_exist=True)
+        assert path.read_bytes() == b""
+        DecisionLog(path).close()
+        DecisionLog(path, must_exist=True).close()
 
 
 class TestMerge:
@@ -233,7 +347,7 @@ class TestReadOnly:
     def test_it_is_read_from_a_copy(self, kept):
         with DecisionLog(kept) as log:
             assert log.decisions("review") == [BASE]
-            place = Path(log._copy.name)
+            place = log._copy.path
         assert not place.exists()
 
     def test_no_answers_are_accepted(self, kept):
@@ -242,6 +356,10 @@ class TestReadOnly:
             pytest.raises(OSError, match=r"is read-only. Copy the run"),
         ):
             log.refuse_unwritable()
+
+    def test_decisions_are_not_merged_into_a_copy_that_goes_away(self, kept):
+        with DecisionLog(kept) as log, pytest.raises(OSError, match="is read-only"):
+            log.merge([replace(BASE, uid="00000002")], lambda _: True)
 
 
 def test_a_decision_about_other_cells_is_not_a_conflict(log):
@@ -254,5 +372,3 @@ def test_a_uid_belongs_to_one_decision(log):
     log.add(BASE)
     with pytest.raises(ValueError, match="uid already belongs to another decision"):
         log.add(replace(BASE, row=4))
-    assert log.find(BASE.uid) == BASE
-    assert log.find("none") is None

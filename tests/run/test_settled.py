@@ -13,7 +13,8 @@ from rankprune.export import export_reviewed
 from rankprune.model import train_model, train_reviewed
 from rankprune.review import open_queue
 from rankprune.run._checked_table import open_checked
-from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._directory import LOG_FILE
 from rankprune.run._settled import settled_labels
 from rankprune.table import open_table
 from reviewed_run import uid
@@ -71,6 +72,8 @@ class TestSettled:
         found = settled(run)
         assert found.rows.tolist() == [1, 5]
         assert found.n_stale == 1
+        trail = found.trail(LabelCheck.load(run))
+        assert {entry["row"]: entry["stale"] for entry in trail} == {1: True, 2: False, 6: False}
 
     def test_a_label_that_was_corrected_since_stays_corrected(self, tmp_path):
         """An answer that "no" is wrong means "yes", even if the label has become "yes" since."""
@@ -92,7 +95,8 @@ class TestSettled:
         judge(run, {0: "flip"})
         path.write_text(path.read_text().replace(",yes\n", ",ja\n").replace(",no\n", ",nein\n"))
         check_table(path, "label", pos_label="ja", **QUICK).save(run, force=True)
-        assert settled(run).n_stale == 1
+        found = settled(run)
+        assert found.n_stale == len(found.stale) == 1
 
     def test_the_trail_lists_every_decision(self, tmp_path):
         path, labels, _ = noisy_csv(tmp_path, n=200)

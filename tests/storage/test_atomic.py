@@ -1,7 +1,7 @@
+import errno
 import os
-import subprocess
-import sys
-import textwrap
+import re
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +9,9 @@ from rankprune.storage._atomic import (
     refuse_existing_file,
     refuse_same_file,
     refuse_unwritable,
-    remove_unfinished,
-    unfinished,
+    sync,
     whole_file,
+    write_error,
     write_whole,
 )
 
@@ -37,40 +37,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path):
         fail()
     assert (tmp_path / "a.txt").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_a_process_killed_at_any_moment_of_a_write_leaves_the_old_or_the_new_file(tmp_path):
-    """The process ends itself without warning at each system call of the write in turn."""
-    script = textwrap.dedent(
-        """
-        import os, sys
-        from pathlib import Path
-        from rankprune.storage import _atomic
-        moments = int(sys.argv[2])
-        def counted(call):
-            def wrapper(*args, **kwargs):
-                global moments
-                moments -= 1
-                if moments == 0:
-                    os.kill(os.getpid(), 9)
-                return call(*args, **kwargs)
-            return wrapper
-        for name in ("fsync", "close", "open"):
-            setattr(_atomic.os, name, counted(getattr(os, name)))
-        for name in ("replace", "chmod", "write_bytes"):
-            setattr(Path, name, counted(getattr(Path, name)))
-        _atomic.write_whole(Path(sys.argv[1]), b"new" * 1000)
-        """
-    )
-    path = tmp_path / "a.txt"
-    outcomes = []
-    for moment in range(1, 14):
-        path.write_bytes(b"old")
-        ended = subprocess.run([sys.executable, "-c", script, str(path), str(moment)], check=False)
-        outcomes.append(ended.returncode)
-        assert path.read_bytes() in (b"old", b"new" * 1000)
-    assert outcomes[0] == -9
-    assert outcomes[-1] == 0  # by then every moment has been tried
 
 
 def test_an_output_that_is_the_input_is_refused_even_through_links(tmp_path):
@@ -104,14 +70,69 @@ def test_a_folder_that_cannot_be_written_to_is_refused_and_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_unfinished_files_and_folders_are_removed(tmp_path):
-    folder, file = tmp_path / "folder", tmp_path / "file"
-    folder.mkdir()
-    (folder / "inside").write_text("x")
-    file.write_text("x")
-    with unfinished(folder), unfinished(file):
-        remove_unfinished()
+def test_what_a_process_left_that_was_killed_while_it_tried_to_write_is_removed(tmp_path):
+    left = tmp_path / ".rankprune-0123abcd.part"
+    left.write_bytes(b"")
+    refuse_unwritable(tmp_path / "a" / "b")
     assert list(tmp_path.iterdir()) == []
-    file.write_text("x")
-    remove_unfinished()
-    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "the disk is full. Free some space, or choose another place."),
+        (errno.EFBIG, "the disk is full. Free some space, or choose another place."),
+        (errno.EROFS, "Read-only file system. Choose a folder in which files can be written."),
+        (errno.EIO, "Input/output error."),
+    ],
+)
+def test_a_failed_write_names_the_file_and_the_next_step(tmp_path, monkeypatch, number, words):
+    def fail(_):
+        raise OSError(number, "system")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    path = tmp_path / "new" / "a.txt"
+    with pytest.raises(OSError, match=re.escape(f"{path} cannot be written: {words}")):
+        write_whole(path, b"text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_of_other_files_keep_their_words(tmp_path):
+    def read_other():
+        with whole_file(tmp_path / "a.txt"):
+            raise PermissionError(errno.EACCES, "Permission denied", "/other/file")
+
+    with pytest.raises(PermissionError, match="/other/file"):
+        read_other()
+
+
+def test_what_libraries_say_about_a_full_disk_is_understood():
+    error = write_error(Path("a.parquet"), ValueError("IO Error: No space left on device\nmore"))
+    assert str(error).startswith("a.parquet cannot be written: the disk is full.")
+    error = write_error(Path("a.parquet"), ValueError("something else.\nmore"))
+    assert str(error) == "a.parquet cannot be written: something else."
+
+
+def test_a_file_in_an_unfinished_folder_has_the_name_of_its_place():
+    error = write_error(Path("run/.rankprune-0123abcd.part/a.csv"), ValueError("quota exceeded"))
+    assert str(error).startswith(f"{Path('run/a.csv')} cannot be written: the disk is full.")
+
+
+def test_a_full_temporary_folder_is_named():
+    error = write_error(Path("/tmp") / f"rankprune-{16 * '0'}", OSError(errno.ENOSPC, "full"))
+    assert str(error).endswith(
+        "the disk is full. Free some space, or set TMPDIR to another folder."
+    )
+
+
+def test_folders_are_not_synced_where_they_cannot_be_opened(tmp_path, monkeypatch):
+    """As on Windows."""
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "a folder")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError):
+        sync(tmp_path)
+    monkeypatch.setattr(os, "name", "nt")
+    sync(tmp_path)

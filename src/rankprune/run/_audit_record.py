@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rankprune.audit import AuditEstimate
 from rankprune.exceptions import TableError
-from rankprune.run._directory import SCORES
+from rankprune.run._directory import (
+    AUDIT,
+    REPORT,
+    SCORES,
+    RunFiles,
+    open_run,
+    own_place,
+    replace_files,
+)
 from rankprune.run._findings import BeforeAfter
-from rankprune.storage._atomic import write_whole
-from rankprune.storage._hashes import file_sha256
 from rankprune.storage._json_records import from_plain, to_plain
 
-AUDIT = "audit.json"
 SCHEMA = 1
 
 
@@ -50,28 +56,37 @@ class AuditRecord:
         """Return whether every row of the sample has been judged."""
         return self.n_unjudged == 0
 
+    def to_bytes(self) -> bytes:
+        """Return the content of ``audit.json``."""
+        content = {"schema": SCHEMA, **to_plain(self)}
+        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
     def save(self, folder: Path) -> Path:
         """Write the audit to the run directory, and return the path of its file."""
-        content = {"schema": SCHEMA, **to_plain(self)}
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        write_whole(folder / AUDIT, text.encode())
+        run = open_run(folder, repairs=(AUDIT, REPORT))
+        replace_files(folder, run, {AUDIT: self.to_bytes()})
         return folder / AUDIT
 
     @classmethod
     def load(cls, folder: Path) -> AuditRecord | None:
         """Return the audit of a run directory, or None if its scores were never audited."""
-        path = folder / AUDIT
-        if not path.is_file():
+        return cls.of(open_run(folder))
+
+    @classmethod
+    def of(cls, run: RunFiles) -> AuditRecord | None:
+        """Return the audit of a run that was opened."""
+        content = run.read(AUDIT)
+        if content is None:
             return None
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content["schema"] != SCHEMA:
-                raise ValueError(f"schema {content['schema']}")
-            found = from_plain(cls, content)
-        except (ValueError, KeyError, TypeError) as error:
+            plain: dict[str, Any] = json.loads(content)
+            if plain["schema"] != SCHEMA:
+                raise ValueError(f"schema {plain['schema']}")
+            found = from_plain(cls, plain)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TableError(
-                f"{path} is not an audit that this version can read. Estimate again from the "
-                "answers, which are in the decision log."
+                f"{own_place(run.paths[AUDIT])} is not an audit that this version can read. "
+                "Estimate again from the answers, which are in the decision log."
             ) from error
         # An audit of other scores, from an earlier check, does not apply to these suspects.
-        return found if found.scores_sha256 == file_sha256(folder / SCORES) else None
+        return found if found.scores_sha256 == run.hashes[SCORES] else None

@@ -56,12 +56,18 @@ def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> I
         delimiter=settings.delimiter,
         watch=watch,
     ) as opened:
-        if opened.sha256 != run.source.sha256 or opened.n_rows != run.source.n_rows:
+        if opened.sha256 != run.source.sha256:
             if table is None:
                 reason = "has changed since it was checked. Check it again."
             else:
                 reason = f"is not the table that was checked, {run.source.name}, or has changed."
             raise TableError(f"{opened.name} {reason}")
+        if opened.n_rows != run.source.n_rows:
+            raise TableError(
+                f"The result of the check does not agree with the table: it counts "
+                f"{run.source.n_rows:,} rows in {opened.name}, which has {opened.n_rows:,}. Check "
+                "it again with force=True."
+            )
         yield opened
 
 

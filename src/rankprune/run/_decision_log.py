@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sqlite3
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from rankprune.exceptions import TableError
-from rankprune.run._decisions import UNDO, UNSURE, Decision, Mode, Outcome, outcomes
+from rankprune.run._decisions import ANSWERS, UNDO, UNSURE, Decision, Mode, Outcome, outcomes
+from rankprune.run._sqlite_errors import Locked, damaged, explaining, read_only
+from rankprune.storage._claims import Claim, temporary_folder
 
-LOG_FILE = "review.sqlite"
+_T = TypeVar("_T")
+
 SCHEMA = 1
 # Marks the file as ours.
 _APPLICATION = 0x52414E4B
-# Seconds to wait while another process writes.
+# Seconds to wait while another process writes, in all, and between two attempts.
 PATIENCE = 5.0
+_PAUSE = 0.01
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (
@@ -68,10 +75,6 @@ _GUARDS = "".join(
 _COLUMNS = tuple(field.name for field in fields(Decision))
 _INSERT = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _OF_ROW = "WHERE mode = ? AND row = ? AND draw IS ? ORDER BY id"
-
-
-class Locked(Exception):
-    """Another process held the log for longer than `PATIENCE`."""
 
 
 class Conflict(Exception):
@@ -122,7 +125,9 @@ class Merged:
 class DecisionLog:
     """An open log; its methods may be called from any thread.
 
-    When `add` returns, the decision is on disk.
+    When `add` returns, the decision is on disk. Writes take turns, and a write gives up with
+    `Locked` when it has waited for `PATIENCE` seconds, for its turn and for other processes.
+    Reads use a second connection, and never wait for a write of this process.
     """
 
     def __init__(self, path: Path, *, must_exist: bool = False) -> None:
@@ -131,26 +136,29 @@ class DecisionLog:
                 f"{path} does not exist: no row has been reviewed yet. Review some rows first."
             )
         self.path = path
-        self._lock = threading.Lock()
+        self._must_exist = must_exist
+        self._turn, self._reading = threading.Lock(), threading.Lock()
+        self._is_ending = threading.Event()
         self._copy = None if not path.exists() or _is_writable(path) else _copied(path)
-        place = path if self._copy is None else Path(self._copy.name) / path.name
-        self._connection = sqlite3.connect(
-            place, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-        )
+        self._place = path if self._copy is None else self._copy.path / path.name
+        self._files = ExitStack()
+        if self._copy is not None:
+            self._files.callback(self._copy.close)
         try:
-            self._prepare()
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise TableError(f"{path} is not a decision log: {error}.") from error
+            self._writer, self._reader = self.patiently(self._open)
         except BaseException:
-            self.close()
+            self._files.close()
             raise
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
-        if self._copy is not None:
-            self._copy.cleanup()
+        """Close the file, after the write that is under way."""
+        self.stop_waiting()
+        with self._turn, self._reading:
+            self._files.close()
+
+    def stop_waiting(self) -> None:
+        """Let everyone who waits for another process give up now."""
+        self._is_ending.set()
 
     def __enter__(self) -> DecisionLog:
         return self
@@ -158,12 +166,27 @@ class DecisionLog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _prepare(self) -> None:
-        run = self._connection.execute
+    def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+        """Return a connection for writing and one for reading."""
+        with explaining(self.path), ExitStack() as files:
+            writer = files.enter_context(closing(_connected(self._place)))
+            self._prepare(writer)
+            reader = files.enter_context(closing(_connected(self._place)))
+            # From now on, no other process can take the log for itself alone.
+            reader.execute("SELECT 1 FROM sqlite_master").fetchall()
+            self._files.push(files.pop_all())
+        return writer, reader
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        run = connection.execute
         # Before the version is read: another process may be creating the tables right now.
         is_new = not run("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
         (schema,) = run("PRAGMA user_version").fetchone()
         (application,) = run("PRAGMA application_id").fetchone()
+        if is_new and self._must_exist:
+            raise TableError(
+                f"{self.path} is empty: no row has been reviewed yet. Review some rows first."
+            )
         if not is_new and application != _APPLICATION:
             raise TableError(f"{self.path} belongs to another program. Move it elsewhere.")
         if not is_new and schema != SCHEMA:
@@ -171,38 +194,61 @@ class DecisionLog:
                 f"{self.path} has schema {schema}, and this version reads only schema {SCHEMA}. "
                 "Use the version of rankprune that wrote the file."
             )
+        ((found, *_),) = run("PRAGMA integrity_check(1)").fetchall()
+        if found != "ok":
+            raise damaged(self.path, found)
         run("PRAGMA journal_mode = WAL")
         # Every commit reaches the disk before it is acknowledged.
         run("PRAGMA synchronous = FULL")
         if is_new:
-            self._create()
-
-    def _create(self) -> None:
-        """Create all tables or none."""
-        self._connection.executescript(
-            f"BEGIN IMMEDIATE; {_TABLES} {_GUARDS} PRAGMA user_version = {SCHEMA}; "
-            f"PRAGMA application_id = {_APPLICATION}; COMMIT;"
-        )
+            _create(connection)
 
     def refuse_unwritable(self) -> None:
         """Raise an error if the log can only be read, so that no answer could be saved."""
         if self._copy is not None:
-            raise OSError(f"{self.path} is read-only. Copy the run directory, and use the copy.")
+            raise read_only(self.path)
+
+    def patiently(self, work: Callable[[], _T], until: float | None = None) -> _T:
+        """Return what the work returns; try again while another process keeps the log locked.
+
+        Parameters
+        ----------
+        work : callable
+            Raises `Locked` at once.
+        until : float, default=None
+            When to give up, by the monotonic clock (default: `PATIENCE` seconds from now).
+        """
+        until = time.monotonic() + PATIENCE if until is None else until
+        while True:
+            try:
+                return work()
+            except Locked:
+                if time.monotonic() >= until or self._is_ending.wait(_PAUSE):
+                    raise
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Run one write transaction."""
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException as error:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                if isinstance(error, sqlite3.OperationalError) and _is_busy(error):
-                    raise Locked from error
-                raise
+        """Run one write transaction when it is this thread's turn."""
+        self.refuse_unwritable()
+        until = time.monotonic() + PATIENCE
+        if not self._turn.acquire(timeout=PATIENCE):
+            raise Locked(self.path)
+        try:
+            self.patiently(lambda: self._run("BEGIN IMMEDIATE"), until)
+            with explaining(self.path):
+                yield self._writer
+            self.patiently(lambda: self._run("COMMIT"), until)
+        except BaseException:
+            with suppress(sqlite3.Error):
+                # SQLite has taken back the transaction itself after some errors.
+                self._writer.execute("ROLLBACK")
+            raise
+        finally:
+            self._turn.release()
+
+    def _run(self, sql: str) -> None:
+        with explaining(self.path):
+            self._writer.execute(sql)
 
     def add(self, decision: Decision, n_needed: int = 1) -> Decision:
         """Write a decision, and return it as stored.
@@ -223,14 +269,15 @@ class DecisionLog:
         ValueError
             If another decision has the same uid.
         Locked
+            If another process kept the log locked.
         """
         with self._writing() as connection:
-            known = self._read("WHERE uid = ?", (decision.uid,))
+            known = self._read(connection, "WHERE uid = ?", (decision.uid,))
             if known:
                 if (known[0].row, known[0].answer) != (decision.row, decision.answer):
                     raise ValueError("uid already belongs to another decision")
                 return known[0]
-            made = self._read(_OF_ROW, (decision.mode, decision.row, decision.draw))
+            made = self._read(connection, _OF_ROW, (decision.mode, decision.row, decision.draw))
             # Decisions about other cells are about another row.
             same = [one for one in made if one.row_hash == decision.row_hash]
             found = outcomes(same).get(decision.row)
@@ -244,22 +291,16 @@ class DecisionLog:
             connection.execute(_INSERT, astuple(decision))
         return decision
 
-    def find(self, uid: str) -> Decision | None:
-        """Return the decision with this uid, or None."""
-        with self._lock:
-            found = self._read("WHERE uid = ?", (uid,))
-        return found[0] if found else None
-
     def undo(self, uid: str, undo_of: str, reviewer: str, seconds: float, time: str) -> Decision:
         """Undo a decision of this person, and return what was written.
 
         Raises KeyError if there is no such decision, or it was undone before.
         """
         with self._writing() as connection:
-            known = self._read("WHERE uid = ?", (uid,))
+            known = self._read(connection, "WHERE uid = ?", (uid,))
             if known:
                 return known[0]
-            made = self._read("WHERE uid = ? OR undo_of = ?", (undo_of, undo_of))
+            made = self._read(connection, "WHERE uid = ? OR undo_of = ?", (undo_of, undo_of))
             if len(made) != 1 or made[0].reviewer != reviewer or made[0].answer == UNDO:
                 raise KeyError(undo_of)
             (target,) = made
@@ -271,27 +312,34 @@ class DecisionLog:
 
     def decisions(self, mode: Mode, draw: int | None = None) -> list[Decision]:
         """Return all decisions of a review, or of one sample of an audit, oldest first."""
-        with self._lock:
-            if mode == "review":
-                return self._read("WHERE mode = 'review' ORDER BY id")
-            return self._read("WHERE mode = 'audit' AND draw = ? ORDER BY id", (draw,))
+        return self.patiently(lambda: self.news(mode, draw)[1])
 
-    def of_row(self, mode: Mode, row: int, draw: int | None = None) -> list[Decision]:
-        """Return all decisions about one row, oldest first."""
-        with self._lock:
-            return self._read(_OF_ROW, (mode, row, draw))
+    def news(
+        self, mode: Mode, draw: int | None = None, after: int = 0
+    ) -> tuple[int, list[Decision]]:
+        """Return the number of the last decision, and those that are new, oldest first.
 
-    def version(self) -> int:
-        """Return a number that changes when another process writes."""
-        with self._lock:
-            (number,) = self._connection.execute("PRAGMA data_version").fetchone()
-        return int(number)
+        Parameters
+        ----------
+        mode, draw
+            As in `decisions`.
+        after : int, default=0
+            The number of the last decision that is known.
 
-    def is_whole(self) -> bool:
-        """Return whether SQLite finds the file undamaged."""
-        with self._lock:
-            found = self._connection.execute("PRAGMA integrity_check").fetchall()
-        return bool(found == [("ok",)])
+        Raises
+        ------
+        Locked
+            At once, if the file cannot be read at this moment.
+        """
+        with self._reading, explaining(self.path):
+            found = self._reader.execute(
+                f"SELECT id, {', '.join(_COLUMNS)} FROM decisions WHERE id > ? ORDER BY id",
+                (after,),
+            ).fetchall()
+        last = found[-1][0] if found else after
+        # Chosen after they were checked, so that damage never hides a decision.
+        made = [self._decision(row) for _, *row in found]
+        return last, [one for one in made if (one.mode, one.draw) == (mode, draw)]
 
     def keep_draw(self, draw: Draw) -> Draw:
         """Save an audit's sample, and return it with its id."""
@@ -310,27 +358,24 @@ class DecisionLog:
 
     def last_draw(self) -> Draw | None:
         """Return the latest sample, or None."""
-        with self._lock:
-            run = self._connection.execute
+        return self.patiently(self._last_draw)
+
+    def _last_draw(self) -> Draw | None:
+        with self._reading, explaining(self.path):
+            run = self._reader.execute
             found = run(
                 "SELECT id, scores, sizes, positive, negative, time FROM draws ORDER BY id DESC"
             ).fetchone()
             if found is None:
                 return None
-            number, scores, sizes, positive, negative, time = found
             rows = run(
-                "SELECT row, is_positive, suspect FROM drawn WHERE draw = ? ORDER BY place",
-                (number,),
+                "SELECT place, row, is_positive, suspect FROM drawn WHERE draw = ? ORDER BY place",
+                found[:1],
             ).fetchall()
-        return Draw(
-            number,
-            scores,
-            tuple(int(size) for size in sizes.split()),
-            positive,
-            negative,
-            tuple((row, bool(is_positive), bool(suspect)) for row, is_positive, suspect in rows),
-            time,
-        )
+        try:
+            return _draw(found, rows)
+        except (ValueError, AttributeError) as error:
+            raise damaged(self.path, f"the sample no. {found[0]} makes no sense") from error
 
     def merge(self, theirs: list[Decision], is_current: Callable[[Decision], bool]) -> Merged:
         """Add the decisions of another log, except those about rows that differ in this table."""
@@ -341,12 +386,79 @@ class DecisionLog:
             connection.executemany(_INSERT, [astuple(one) for one in new])
         return Merged(len(new), len(ours) - len(new), len(theirs) - len(ours))
 
-    def _read(self, tail: str, values: tuple[object, ...] = ()) -> list[Decision]:
-        found = self._connection.execute(
-            f"SELECT {', '.join(_COLUMNS)} FROM decisions {tail}", values
-        ).fetchall()
-        made = [Decision(*row) for row in found]
-        return [replace(one, settles=bool(one.settles)) for one in made]
+    def _read(
+        self, connection: sqlite3.Connection, tail: str, values: tuple[object, ...]
+    ) -> list[Decision]:
+        found = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM decisions {tail}", values)
+        return [self._decision(row) for row in found.fetchall()]
+
+    def _decision(self, row: Sequence[Any]) -> Decision:
+        """Return a decision as it is stored, unless its values make no sense."""
+        made = Decision(*row)
+        if not _makes_sense(made):
+            raise damaged(self.path, f"the decision {made.uid!r} makes no sense")
+        return replace(made, settles=bool(made.settles))
+
+
+def _connected(place: Path) -> sqlite3.Connection:
+    # SQLite does not wait for locks itself: how long depends on when a caller began to wait.
+    return sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False)
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    """Create all tables or none."""
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {_TABLES} {_GUARDS} PRAGMA user_version = {SCHEMA}; "
+        f"PRAGMA application_id = {_APPLICATION}; COMMIT;"
+    )
+
+
+def _makes_sense(made: Decision) -> bool:
+    """Return whether the values of a decision have the right types and are possible."""
+    texts = (made.uid, made.row_hash, made.reviewer, made.answer, made.note, made.time)
+    optional = (made.label, made.undo_of)
+    score = 0.0 if made.score is None else made.score
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(text is None or isinstance(text, str) for text in optional)
+        and isinstance(made.row, int)
+        and made.row >= 0
+        and (made.draw is None if made.mode == "review" else isinstance(made.draw, int))
+        and made.answer in (*ANSWERS.get(made.mode, ()), UNDO)
+        and isinstance(score, float)
+        and 0 <= score <= 1
+        and isinstance(made.seconds, float)
+        and math.isfinite(made.seconds)
+        and made.settles in (0, 1)
+    )
+
+
+def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
+    """Return a sample as it is stored; raises ValueError or AttributeError if it cannot be one."""
+    number, scores, sizes, positive, negative, made = found
+    texts = (scores, positive, negative, made)
+    counts = tuple(int(size) for size in sizes.split())
+    drawn = Counter((is_positive, suspect) for _, _, is_positive, suspect in rows)
+    kinds = ((1, 1), (1, 0), (0, 1), (0, 0))
+    is_possible = (
+        all(isinstance(text, str) for text in texts)
+        and [place for place, *_ in rows] == list(range(len(rows)))
+        and all(isinstance(row, int) and row >= 0 for _, row, _, _ in rows)
+        and len(counts) == len(kinds)
+        and all(drawn[kind] <= count for kind, count in zip(kinds, counts, strict=True))
+        and 0 < len(rows) == sum(drawn[kind] for kind in kinds)
+    )
+    if not is_possible:
+        raise ValueError
+    return Draw(
+        number,
+        scores,
+        counts,
+        positive,
+        negative,
+        tuple((row, bool(is_positive), bool(suspect)) for _, row, is_positive, suspect in rows),
+        made,
+    )
 
 
 def _refuse_conflict(decision: Decision, found: Outcome | None, n_needed: int) -> None:
@@ -377,19 +489,15 @@ def _joined(numbers: tuple[int, ...]) -> str:
     return " ".join(map(str, numbers))
 
 
-def _is_busy(error: sqlite3.OperationalError) -> bool:
-    return "locked" in str(error) or "busy" in str(error)
-
-
 def _is_writable(path: Path) -> bool:
     """Return whether SQLite can open a log in place; even reading writes beside it."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
-def _copied(path: Path) -> tempfile.TemporaryDirectory[str]:
+def _copied(path: Path) -> Claim:
     """Return a temporary folder with a copy of a read-only log."""
-    folder = tempfile.TemporaryDirectory(prefix="rankprune-")
+    folder = temporary_folder()
     for part in (path, path.with_name(f"{path.name}-wal")):
         if part.exists():
-            shutil.copyfile(part, Path(folder.name) / part.name)
+            shutil.copyfile(part, folder.path / part.name)
     return folder

@@ -141,6 +141,28 @@ class SuspectRow:
 
 
 @dataclass(frozen=True)
+class Stability:
+    """The suspects of a second scoring of the same rows, with other folds and seeds.
+
+    Attributes
+    ----------
+    n_suspects : int
+        Number of suspects of the check.
+    n_stay : int
+        Number of these that are suspects again.
+    n_new : int
+        Number of rows that are suspects only in the second scoring.
+    level : {"clean", "noise found", "cannot tell"}
+        Level of the verdict of the second scoring.
+    """
+
+    n_suspects: int
+    n_stay: int
+    n_new: int
+    level: str
+
+
+@dataclass(frozen=True)
 class BeforeAfter:
     """Out-of-fold errors of a plain fit and of Rank Pruning, on rows with known labels.
 

@@ -6,8 +6,6 @@ files and recompute nothing.
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,13 +17,24 @@ from numpy.typing import NDArray
 from rankprune.core import NoiseRateIntervals, NoiseRates, Verdict
 from rankprune.diagnostics import Calibration, SeparabilityCurve
 from rankprune.exceptions import TableError
-from rankprune.run._directory import REPORT, RESULT, SCORES, refuse_existing
+from rankprune.run._directory import (
+    REPORT,
+    RESULT,
+    SCHEMA,
+    SCORES,
+    Content,
+    RunFiles,
+    open_run,
+    own_place,
+    save_run,
+)
 from rankprune.run._findings import (
     BeforeAfter,
     Confident,
     Duplicates,
     Histogram,
     Source,
+    Stability,
     Subgroup,
     SuspectRow,
 )
@@ -33,21 +42,14 @@ from rankprune.run._scores import (
     SavedScores,
     Scores,
     Tally,
-    foreign_scores,
     reason_for,
     write_scores,
 )
 from rankprune.run._sentences import summary_lines
 from rankprune.run._settings import CheckSettings
-from rankprune.storage._atomic import (
-    whole_file,
-    write_whole,
-)
-from rankprune.storage._hashes import file_sha256
 from rankprune.storage._json_records import from_plain, to_plain
 from rankprune.table._write import write_errors
 
-SCHEMA = 2
 # Rates at the top level of result.json, where scripts expect them.
 _TOP = (
     "positive_noise_rate",
@@ -108,6 +110,9 @@ class LabelCheck:
         Numbers of rows and suspects by label.
     scores : Scores or SavedScores
         Scores of every row; read from a file when first needed, if they are not in memory.
+    stability : Stability or None
+        How many suspects stay if the rows are scored again, with other folds and seeds; None if
+        nothing was fitted, or if that was not measured because of its cost.
 
     Examples
     --------
@@ -148,6 +153,7 @@ class LabelCheck:
     versions: dict[str, str]
     tally: Tally
     scores: Scores | SavedScores
+    stability: Stability | None = None
 
     @property
     def n_rows(self) -> int:
@@ -224,53 +230,48 @@ class LabelCheck:
             The report as HTML, from `rankprune.report.render_report`.
         """
         place = Path(folder)
-        refuse_existing(place, force)
-        place.mkdir(parents=True, exist_ok=True)
-        with whole_file(place / SCORES) as part, write_errors(place / SCORES):
+        files: dict[str, Content] = {SCORES: self._write_scores}
+        if report is not None:
+            files[REPORT] = report.encode()
+        save_run(place, self.to_dict(), files, force=force)
+        return place
+
+    def _write_scores(self, path: Path) -> None:
+        with write_errors(path):
             if isinstance(self.scores, SavedScores):
-                shutil.copyfile(self.scores.path, part)
+                self.scores.copy_to(path)
             else:
                 names = (self.positive, self.negative)
                 n_rows, unseen = self.source.n_rows, self.out_of_fold
-                write_scores(part, self.scores, names, n_rows, out_of_fold=unseen)
-            written = file_sha256(part)
-        if report is not None:
-            write_whole(place / REPORT, report.encode())
-        # Written last: its hash of the scores reveals a run that was cut short.
-        result = {**self.to_dict(), "scores_sha256": written}
-        text = json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        write_whole(place / RESULT, text.encode())
-        return place
+                write_scores(path, self.scores, names, n_rows, out_of_fold=unseen)
 
     @classmethod
     def load(cls, folder: Any) -> LabelCheck:
         """Return the check saved in a run directory."""
-        folder = Path(folder)
-        path = folder / RESULT
-        if not path.is_file():
-            raise TableError(f"folder must be a run directory; {_not_a_run(folder)}")
+        return cls.of(open_run(Path(folder)))
+
+    @classmethod
+    def of(cls, run: RunFiles) -> LabelCheck:
+        """Return the check of a run that was opened."""
         try:
-            result = json.loads(path.read_text(encoding="utf-8"))
-            schema, written = result["schema"], result["scores_sha256"]
-            with_ids = result["settings"].get("id") is not None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TableError(f"{path} is not a rankprune result. Check again.") from error
-        if schema != SCHEMA:
-            raise TableError(
-                f"{path} was written by another version of rankprune (schema {schema}; this "
-                f"version reads {SCHEMA}). Check the table again."
-            )
-        scores = folder / SCORES
-        if not scores.is_file() or file_sha256(scores) != written:
-            raise TableError(foreign_scores(scores))
-        try:
-            return from_plain(cls, {**result, "scores": SavedScores(scores, with_ids, written)})
-        except (KeyError, TypeError, ValueError) as error:
+            with_ids = run.result["settings"].get("id") is not None
+            n_rows = run.result["source"]["n_rows"]
+            scores = SavedScores(run.paths[SCORES], with_ids, run.hashes[SCORES], n_rows)
+            check = from_plain(cls, {**run.result, "scores": scores})
+            _refuse_impossible(check)
+            return check
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            path = own_place(run.paths[SCORES].with_name(RESULT))
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error
 
 
-def _not_a_run(folder: Path) -> str:
-    if folder.is_file():
-        return f"{folder} is a file. Pass the directory that the check wrote, TABLE.rankprune."
-    what = f"has no {RESULT}" if folder.exists() else "does not exist"
-    return f"{folder} {what}. Check a table first: that writes the directory TABLE.rankprune."
+def _refuse_impossible(check: LabelCheck) -> None:
+    """Raise an error if the numbers of rows in a record contradict each other."""
+    tally = check.tally
+    possible = (
+        0 <= tally.n_positive_suspects <= tally.n_positive
+        and 0 <= tally.n_negative_suspects <= tally.n_negative
+        and 0 < check.n_rows <= check.source.n_rows
+    )
+    if not possible:
+        raise ValueError("expected as many rows as labels, and as many labels as suspects, or more")

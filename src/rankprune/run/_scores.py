@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.exceptions import TableError
+from rankprune.run._directory import foreign_file, own_place, place_by_now
 from rankprune.storage._hashes import file_sha256
 from rankprune.storage._json_records import from_plain
 from rankprune.storage._links import opened_literally
@@ -66,22 +68,45 @@ class SavedScores:
         Whether its ``id`` column holds cells of the table rather than row numbers.
     sha256 : str or None
         Hash that the file must have when it is read; None for a temporary file.
+    n_rows : int or None
+        Number of rows of the table, if known.
     """
 
     path: Path
     with_ids: bool
     sha256: str | None = None
+    n_rows: int | None = None
     # Owner of the temporary folder that holds the file, which is removed with it; None if the file
     # is in a run directory.
     folder: Any = None
 
     @cached_property
     def _loaded(self) -> Scores:
-        with opened_literally(self.path) as (file, literal):
-            # The file that is hashed is the file that is read.
-            if self.sha256 not in (None, file_sha256(file)):
-                raise TableError(foreign_scores(self.path))
-            return from_plain(Scores, _read_scores(literal, self.with_ids))
+        try:
+            with opened_literally(place_by_now(self.path)) as (file, literal):
+                # The file that is hashed is the file that is read.
+                self._refuse_other(file_sha256(file))
+                try:
+                    read = _read_scores(literal, self.with_ids)
+                    _refuse_impossible(read, self.n_rows)
+                except (_duckdb().Error, ValueError) as error:
+                    why = str(error).splitlines()[0]
+                    raise TableError(
+                        f"{own_place(self.path)} does not hold scores of this run: {why}. Check "
+                        "again with force=True."
+                    ) from error
+                return from_plain(Scores, read)
+        except FileNotFoundError as error:
+            raise TableError(foreign_file(self.path)) from error
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the file."""
+        shutil.copyfile(place_by_now(self.path), path)
+        self._refuse_other(file_sha256(path))
+
+    def _refuse_other(self, sha256: str) -> None:
+        if self.sha256 not in (None, sha256):
+            raise TableError(foreign_file(self.path))
 
     def __getattr__(self, name: str) -> Any:
         if name in Scores.__dataclass_fields__:
@@ -198,14 +223,6 @@ def copy_scores_sql(
     )
 
 
-def foreign_scores(path: Path) -> str:
-    """Return that a file of scores is not the one that the result was saved with."""
-    return (
-        f"{path} does not belong to the result beside it: the run was cut short, or a file was "
-        "changed. Check again with force=True."
-    )
-
-
 def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:
     source = f"read_parquet({sql_source(path)})"
     with _connected() as connection:
@@ -216,15 +233,48 @@ def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:
             f"{'id AS ids, ' if with_ids else ''}{_INDEX if with_index else ''}weight "
             f"FROM {source} WHERE is_positive IS NOT NULL ORDER BY row"
         ).fetchnumpy()
-    read = {name: np.ma.getdata(values) for name, values in found.items()}
-    return {"ids": None, "index": None, **read}
+    texts = {name: np.ma.getdata(found.pop(name)) for name in ("ids", "index") if name in found}
+    return {"ids": None, "index": None, **found, **texts}
+
+
+def _refuse_impossible(read: dict[str, Any], n_rows: int | None) -> None:
+    """Raise an error if scores as they were read cannot be scores of a table with so many rows."""
+    kinds = {
+        "rows": "iu",
+        "is_positive": "b",
+        "probability": "f",
+        "suspect": "b",
+        "rank": "iu",
+        "weight": "f",
+    }
+    for name, kind in kinds.items():
+        if np.ma.getmaskarray(read[name]).any() or read[name].dtype.kind not in kind:
+            raise ValueError(f"{name} holds other values than it should")
+        read[name] = np.ma.getdata(read[name])
+    rows, probability, suspect, rank = (
+        read[name] for name in ("rows", "probability", "suspect", "rank")
+    )
+    if len(rows) and (rows[0] < 0 or (n_rows is not None and rows[-1] >= n_rows)):
+        raise ValueError("row holds numbers that the table does not have")
+    if (np.diff(rows) <= 0).any():
+        raise ValueError("row holds a number twice")
+    if not ((probability >= 0) & (probability <= 1)).all():
+        raise ValueError("probability holds numbers outside 0 to 1")
+    if not np.array_equal(np.sort(rank[suspect]), np.arange(1, np.count_nonzero(suspect) + 1)):
+        raise ValueError("rank does not number the suspects")
+    if rank[~suspect].any() or not (np.isfinite(read["weight"]) & (read["weight"] >= 0)).all():
+        raise ValueError("rank or weight holds numbers that it should not")
 
 
 def _connected() -> Any:
+    return _duckdb().connect()
+
+
+def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError as error:
         raise ImportError(
             "Run directories need DuckDB, which is not installed. Install rankprune[cli]."
         ) from error
-    return duckdb.connect()
+    return duckdb

@@ -16,7 +16,7 @@ from rankprune.core._auc import SEPARATED_AUC
 if TYPE_CHECKING:
     from rankprune.run._audit_record import AuditRecord
     from rankprune.run._decision_log import Merged
-    from rankprune.run._findings import BeforeAfter
+    from rankprune.run._findings import BeforeAfter, Stability
     from rankprune.run._label_check import LabelCheck
     from rankprune.run._settled import Settled
 
@@ -152,6 +152,8 @@ def summary_lines(check: LabelCheck) -> list[str]:
 
 # Rows of each label that make intervals narrow.
 _ENOUGH = 500
+# Share of the suspects that stay with other folds, if the list is stable.
+_STABLE = 0.9
 
 Level = Literal["good", "beware", "bad", "open"]
 
@@ -176,6 +178,7 @@ def trust_points(check: LabelCheck) -> list[Point]:
         _stability(check),
         _groups(check),
         _duplicates(check),
+        *([] if check.stability is None else [_other_folds(check, check.stability)]),
     ]
 
 
@@ -300,6 +303,35 @@ def _duplicates(check: LabelCheck) -> Point:
         "columns do not determine the label."
     )
     return Point(question, "beware", answer, look if found.n_contradicting else "")
+
+
+def _other_folds(check: LabelCheck, found: Stability) -> Point:
+    question = "Does the answer depend on the folds?"
+    if found.level != check.verdict.level:
+        return Point(
+            question,
+            "bad",
+            f"Yes: with other folds and seeds the verdict is “{found.level}”.",
+            "People who judge a random sample of rows can settle the verdict.",
+        )
+    n_again = found.n_stay + found.n_new
+    if found.n_stay == max(found.n_suspects, n_again):
+        same = "verdict and suspects are" if found.n_suspects else "verdict is"
+        return Point(question, "good", f"No: with other folds and seeds the {same} the same.")
+    become = "becomes a suspect" if found.n_new == 1 else "become suspects"
+    answer = (
+        f"With other folds and seeds, {found.n_stay:,} of {count(found.n_suspects, 'suspect')} "
+        f"stay, and {count(found.n_new, 'other row')} {become}."
+    )
+    share = found.n_stay / max(found.n_suspects, n_again)
+    if share >= _STABLE:
+        return Point(question, "good", answer)
+    return Point(
+        question,
+        "beware" if share >= 0.5 else "bad",
+        answer,
+        "Review suspects from the top of the list: those near its end depend on the folds.",
+    )
 
 
 # ---- before and after

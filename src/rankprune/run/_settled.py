@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.run._checked_table import open_checked
-from rankprune.run._decision_log import LOG_FILE, DecisionLog, Merged
+from rankprune.run._decision_log import DecisionLog, Merged
 from rankprune.run._decisions import (
     DISAGREEMENT,
     UNSURE,
@@ -21,6 +21,7 @@ from rankprune.run._decisions import (
     row_hash,
     standing,
 )
+from rankprune.run._directory import LOG_FILE
 from rankprune.run._label_check import LabelCheck
 from rankprune.table import Table
 
@@ -42,6 +43,8 @@ class Settled:
         they were judged; all of these keep their labels.
     decisions : tuple of Decision
         All decisions, including those that were undone.
+    stale : frozenset of str
+        The uids of those about rows that have changed since.
     """
 
     rows: NDArray[np.intp]
@@ -51,6 +54,7 @@ class Settled:
     n_disagreements: int
     n_stale: int
     decisions: tuple[Decision, ...]
+    stale: frozenset[str]
 
     def trail(self, run: LabelCheck) -> Iterator[dict[str, Any]]:
         """Yield every decision and what became of it, as values that JSON can hold."""
@@ -67,6 +71,7 @@ class Settled:
                 "row": one.row + 1,
                 "id": None if name is None else str(name),
                 "stands": one.uid in stand,
+                "stale": one.uid in self.stale,
                 "given": None if was is None else _name(run, was),
                 "settled": None if settled is None else _name(run, settled),
                 "changed": settled is not None and settled != was,
@@ -134,6 +139,7 @@ def settled_labels(run: LabelCheck, log: DecisionLog, table: Table) -> Settled:
         counts[DISAGREEMENT],
         len(stale),
         tuple(decisions),
+        frozenset(one.uid for one in decisions if one.row in stale or not is_current(one)),
     )
 
 

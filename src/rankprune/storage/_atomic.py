@@ -1,36 +1,19 @@
-"""Atomic file writes: write to a temporary file, sync it, and rename it."""
+"""Atomic writes: a file is written under another name, synced to the disk, and renamed."""
 
 from __future__ import annotations
 
+import errno
 import os
-import secrets
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# Files and folders to remove if this process ends before they are finished.
-_UNFINISHED: set[Path] = set()
+from rankprune.storage._claims import PART, TEMPORARY, new_part, sweep
 
-
-@contextmanager
-def unfinished(path: Path) -> Iterator[None]:
-    """Mark a file or folder as unfinished within the block; see `remove_unfinished`."""
-    _UNFINISHED.add(path)
-    try:
-        yield
-    finally:
-        _UNFINISHED.discard(path)
-
-
-def remove_unfinished() -> None:
-    """Remove unfinished files and folders; for a process about to exit without cleanup."""
-    for path in list(_UNFINISHED):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_REFUSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+# What libraries say instead of an error number.
+_FULL_WORDS = ("No space left", "File too large", "quota exceeded", "database or disk is full")
 
 
 @contextmanager
@@ -40,20 +23,13 @@ def whole_file(path: Path) -> Iterator[Path]:
     If the block fails or the process is killed, ``path`` is unchanged.
     """
     refuse_special_file(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    # Use the default permissions of a new file; tempfile would create a stricter one.
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
-        with unfinished(part):
+    with naming_file(path), made_folder(path.parent):
+        sweep(path.parent)
+        with new_part(path.parent) as part:
             yield part
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
+            sync(part)
+            part.replace(path)
+            sync(path.parent)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -62,14 +38,65 @@ def write_whole(path: Path, content: bytes) -> None:
         part.write_bytes(content)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable. Windows cannot open folders, and does not need this."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def sync(path: Path) -> None:
+    """Make what was written to a file, or renamed in a folder, survive a loss of power."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        # Windows does not open folders, and does not need this.
+        if os.name == "posix":
+            raise
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Create a folder if it is missing, and remove it again if the block fails and it is empty."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in missing:
+            sync(path.parent)
+        yield
+    except BaseException:
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Let errors of the system say which file could not be written, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        # The block may also read other files.
+        is_here = error.filename is None or str(error.filename).startswith(str(path.parent))
+        if is_here and error.errno in (*_FULL, *_REFUSED, errno.EIO):
+            raise write_error(path, error) from error
+        raise
+
+
+def write_error(path: Path, error: Exception) -> OSError:
+    """Return an error that says that a file could not be written, why, and what to do."""
+    if PART.fullmatch(path.parent.name):
+        # Files of a run wait in an unfinished folder before they take their places.
+        path = path.parent.parent / path.name
+    number = getattr(error, "errno", None)
+    if number in _FULL or any(word in str(error) for word in _FULL_WORDS):
+        is_temporary = TEMPORARY.fullmatch(path.name)
+        other = "set TMPDIR to another folder" if is_temporary else "choose another place"
+        reason = f"the disk is full. Free some space, or {other}"
+    elif number in _REFUSED:
+        reason = f"{os.strerror(number)}. Choose a folder in which files can be written"
+    else:
+        reason = os.strerror(number) if number else str(error).splitlines()[0].rstrip(".")
+    return OSError(f"{path} cannot be written: {reason}.")
 
 
 def refuse_same_file(output: Path, *sources: Path | None) -> None:
@@ -102,15 +129,12 @@ def refuse_existing_file(path: Path, force: bool) -> None:
 
 def refuse_unwritable(folder: Path) -> None:
     """Raise an error if a folder cannot be written to, without leaving a file or folder behind."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
+        # A folder is made when there is something to write; until then its parent is tried.
+        place = next(path for path in (folder, *folder.parents) if path.exists())
+        sweep(place)
+        with new_part(place):
             pass
     except OSError as error:
         reason = error.strerror or error
         raise OSError(f"{folder} cannot be written to: {reason}. Choose another folder.") from error
-    finally:
-        for path in missing:
-            if path.is_dir() and not any(path.iterdir()):
-                path.rmdir()

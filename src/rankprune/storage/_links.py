@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+
+from rankprune.storage._claims import temporary_folder
 
 # Where Linux names the open files of a process.
 _OPEN_FILES = Path("/proc/self/fd")
@@ -32,7 +33,7 @@ def opened_literally(path: Path) -> Iterator[tuple[BufferedReader, Path]]:
         if _OPEN_FILES.is_dir():
             yield file, _OPEN_FILES / str(file.fileno())
             return
-        with tempfile.TemporaryDirectory(prefix="rankprune-") as folder:
-            alias = Path(folder) / f"file{path.suffix}"
+        with temporary_folder() as folder:
+            alias = folder / f"file{path.suffix}"
             link_or_copy(path, alias)
             yield file, alias

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from rankprune.storage._names import refuse_undecodable
+
 
 def sql_text(value: Any) -> str:
     """Return a value as an SQL string literal."""
@@ -20,6 +22,7 @@ def sql_name(name: str) -> str:
 
 def sql_path(path: Path) -> str:
     """Return the path of a file to read as an SQL literal, with wildcards and ``~`` disarmed."""
+    refuse_undecodable(path)
     return sql_text(re.sub(r"([*?\[])", r"[\1]", os.path.abspath(path)))
 
 
@@ -33,4 +36,5 @@ def sql_source(path: Path) -> str:
 
 def sql_target(path: Path) -> str:
     """Return the path of a file to write as an SQL literal; DuckDB would expand ``~``."""
+    refuse_undecodable(path)
     return sql_text(os.path.abspath(path))
