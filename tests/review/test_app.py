@@ -10,7 +10,9 @@ import pytest
 from asgi import HOST, Client, call
 from rankprune import check_table
 from rankprune.review import open_queue
-from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run import _decision_log
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._directory import LOG_FILE
 from rankprune.storage._hashes import file_sha256
 from reviewed_run import uid
 
@@ -105,9 +107,11 @@ def test_the_second_person_on_a_row_gets_409_with_the_first_choice(people):
     assert answer.json["first"] == {"reviewer": "ann", "answer": "flip"}
 
 
-def test_a_locked_log_is_503_and_the_same_message_goes_through_later(people, open_queue, run):
+def test_a_locked_log_is_503_and_the_same_message_goes_through_later(
+    people, open_queue, run, monkeypatch
+):
     queue = open_queue()
-    queue.log._connection.execute("PRAGMA busy_timeout = 50")
+    monkeypatch.setattr(_decision_log, "PATIENCE", 0.05)
     (ann,) = people("ann", queue=queue)
     (card,) = ann.next(count=1).json["cards"]
     other = sqlite3.connect(run / LOG_FILE, isolation_level=None)
@@ -116,7 +120,7 @@ def test_a_locked_log_is_503_and_the_same_message_goes_through_later(people, ope
     answer = ann.decide(card["row"], "flip", name)
     assert answer.status == 503
     assert answer.header("retry-after") == "1"
-    assert "will try again" in answer.json["error"]
+    assert "review.sqlite is locked: another program is writing to it" in answer.json["error"]
     other.execute("ROLLBACK")
     other.close()
     assert ann.decide(card["row"], "flip", name).status == 200
@@ -184,6 +188,24 @@ def test_images_are_sent_with_their_type(people, open_queue, tmp_path):
     assert (answer.status, answer.body) == (200, PIXEL)
     assert answer.header("content-type") == "image/png"
     assert ann.get(f"/image/{row + 1}/3").status == 404
+
+
+def test_the_path_of_an_image_that_cannot_be_read_is_not_shown(
+    people, open_queue, tmp_path, monkeypatch
+):
+    queue = open_queue(image_root=tmp_path)
+    (tmp_path / "positive.png").write_bytes(b"")
+    row = queue.order[0]
+    queue.rows._kept[row][4] = "positive.png"
+    (ann,) = people("ann", queue=queue)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(type(tmp_path), "read_bytes", refuse)
+    answer = ann.get(f"/image/{row + 1}/4")
+    assert answer.status == 404
+    assert answer.json == {"error": "There is no such image."}
 
 
 class TestAudit:
@@ -271,3 +293,10 @@ def test_a_client_needs_only_the_link(people):
     assert isinstance(ann, Client)
     assert ann.cookie != ben.cookie
     assert ann.csrf != ben.csrf
+
+
+def test_a_body_that_is_cut_off_is_refused(people):
+    (ann,) = people("ann")
+    answer = ann.post("/api/decide", [])
+    assert answer.status == 400
+    assert answer.json["error"] == "The connection ended before the body."

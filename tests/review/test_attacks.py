@@ -5,7 +5,8 @@ import json
 import pytest
 
 from asgi import HOST, call
-from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._directory import LOG_FILE
 from reviewed_run import uid
 
 BAD_HOSTS = [

@@ -11,8 +11,10 @@ from rankprune import LabelCheck, check_table, write_report
 from rankprune.exceptions import TableError
 from rankprune.review import audit_record, draw_sample, open_queue
 from rankprune.run._audit_record import AuditRecord
-from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._directory import LOG_FILE
 from rankprune.run._sentences import audit_headline, audit_lines
+from resealed import reseal
 from reviewed_run import uid
 
 SIZE = 80
@@ -162,6 +164,9 @@ class TestRecord:
         assert AuditRecord.load(run) is None
         for text in ("{}", "no json", '{"schema": 9}'):
             (run / "audit.json").write_text(text)
+            with pytest.raises(TableError, match=r"audit.json does not belong.*Estimate the audit"):
+                AuditRecord.load(run)
+            reseal(run)
             with pytest.raises(TableError, match="is not an audit that this version can read"):
                 AuditRecord.load(run)
         (run / "audit.json").unlink()
@@ -241,7 +246,8 @@ class TestRecord:
         run, _, _ = audited
         result = run / "result.json"
         before = result.read_text()
-        result.write_text(before.replace('"estimator": "logistic"', '"estimator": "mine:Model"'))
+        settings = json.loads(before)["settings"]
+        reseal(run, settings={**settings, "estimator": "mine:Model"})
         assert "such as estimator='my_module:my_model'" in audit_record(run).notes[0]
         named = audit_record(run, estimator="sklearn.linear_model:LogisticRegression")
         assert named.before_after is not None

@@ -6,7 +6,8 @@ import pytest
 
 from rankprune import LabelCheck
 from rankprune.review import _serve, open_queue
-from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._directory import LOG_FILE
 from reviewed_run import uid
 
 

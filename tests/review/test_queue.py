@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rankprune.review._queue import Filter
-from rankprune.run._decision_log import LOG_FILE, Conflict, DecisionLog
+from rankprune.run._decision_log import Conflict, DecisionLog
+from rankprune.run._directory import LOG_FILE
 from reviewed_run import uid
 
 

@@ -11,7 +11,8 @@ import sys
 import pytest
 
 from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
-from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._directory import LOG_FILE
 
 pytestmark = pytest.mark.browser
 
@@ -267,12 +268,19 @@ def test_a_locked_log_keeps_the_answer_and_tries_again(serve, open_page, run):
     other = sqlite3.connect(run / LOG_FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     shown = heading(page)
+    leave = "window.dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    assert page.evaluate(leave)
     page.keyboard.press("f")
+    until(page, lambda: page.inner_text("#status") == "Saving …")
     until(page, lambda: "kept" in page.inner_text("#status"))
+    assert "review.sqlite is locked: another program" in page.inner_text("#status")
     assert heading(page) == shown
+    # Whoever closes the page now is asked first.
+    assert not page.evaluate(leave)
     other.execute("ROLLBACK")
     other.close()
     until(page, lambda: heading(page) != shown)
+    assert page.evaluate(leave)
     assert [one.answer for one in decisions(run)] == ["flip"]
 
 

@@ -1,28 +1,16 @@
 """The server as a process: killed, used by many people at once, and stopped normally."""
 
-import importlib.util
 import os
 import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from rankprune.review._serve import Server, _names, checked_reviewers, is_loopback
-from rankprune.run._decision_log import LOG_FILE, DecisionLog
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def bench():
-    spec = importlib.util.spec_from_file_location("bench_review", ROOT / "benchmarks" / "review.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["bench_review"] = module
-    spec.loader.exec_module(module)
-    return module
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._directory import LOG_FILE
 
 
 def test_no_acknowledged_decision_is_lost_when_the_server_is_killed(bench):
@@ -31,6 +19,13 @@ def test_no_acknowledged_decision_is_lost_when_the_server_is_killed(bench):
 
 def test_simultaneous_reviewers_lose_and_duplicate_nothing(bench):
     assert len(bench.crowd(200)) == 200
+
+
+def test_answers_to_the_same_rows_survive_a_log_that_is_locked_again_and_again(bench):
+    found = bench.contend(12, 0.3, 0.1)
+    assert (found.n_sent, found.n_first) == (48, 12)
+    assert found.n_locks
+    assert found.reads
 
 
 def start(folder, *words, **options):

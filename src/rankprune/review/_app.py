@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +21,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from rankprune.exceptions import TableError
 from rankprune.review._cards import IMAGES
+from rankprune.review._connections import MAX_CONNECTIONS
 from rankprune.review._queue import SHOWN, Filter, ReviewQueue
 from rankprune.review._security import Guard, Session, Sessions, refusal, small_body
-from rankprune.run._decision_log import PATIENCE, Conflict, Locked
+from rankprune.run._decision_log import Conflict
 from rankprune.run._decisions import ANSWERS
 from rankprune.run._visible import visible
 
@@ -43,6 +48,7 @@ class Site:
     guideline: str
     next_step: str
     templates: jinja2.Environment
+    writers: ThreadPoolExecutor
 
 
 def make_app(
@@ -83,6 +89,9 @@ def make_app(
             trim_blocks=True,
             lstrip_blocks=True,
         ),
+        # Threads apart from those of readers, and enough for every connection: while another
+        # process keeps the log locked, writes wait here and readers do not wait for them.
+        ThreadPoolExecutor(MAX_CONNECTIONS, "rankprune-write"),
     )
     return Guard(app, hosts)
 
@@ -98,36 +107,61 @@ def _reading(work: Callable[[Request, Site, Session], Response]) -> Handler:
     async def handler(request: Request) -> Response:
         site = _site(request)
         session = site.sessions.of_reader(request)
-        return await run_in_threadpool(work, request, site, session)
+        with _log_errors():
+            return await run_in_threadpool(work, request, site, session)
+
+    return handler
+
+
+def _asking(work: Callable[[Site, Session, dict[str, Any]], dict[str, Any]]) -> Handler:
+    """Return a handler for what our own page asks with a body."""
+
+    async def handler(request: Request) -> Response:
+        site = _site(request)
+        session, body = await _sent(request, site)
+        with _log_errors():
+            return JSONResponse(await run_in_threadpool(work, site, session, body))
 
     return handler
 
 
 def _writing(work: Callable[[Site, Session, dict[str, Any]], dict[str, Any]]) -> Handler:
-    """Return a handler for what our own page sends."""
+    """Return a handler for what our own page sends to the log, which may have to wait for it."""
 
     async def handler(request: Request) -> Response:
         site = _site(request)
-        session = site.sessions.of_writer(request)
+        session, body = await _sent(request, site)
+        loop = asyncio.get_running_loop()
         try:
-            body = json.loads(await small_body(request))
-        except (ValueError, RecursionError) as error:
-            raise HTTPException(422, "The body must be JSON.") from error
-        if not isinstance(body, dict):
-            raise HTTPException(422, "The body must be an object.")
-        try:
-            return JSONResponse(await run_in_threadpool(work, site, session, body))
+            with _log_errors():
+                done = await loop.run_in_executor(site.writers, work, site, session, body)
         except Conflict as error:
             first = {"reviewer": error.first.reviewer, "answer": error.first.answer}
             return JSONResponse({"error": f"Already judged: {error}.", "first": first}, 409)
-        except Locked as error:
-            raise HTTPException(
-                503,
-                f"The decision log was locked for {PATIENCE:g} s. The page will try again.",
-                {"Retry-After": "1"},
-            ) from error
+        return JSONResponse(done)
 
     return handler
+
+
+async def _sent(request: Request, site: Site) -> tuple[Session, dict[str, Any]]:
+    """Return who sent a body, and the body."""
+    session = site.sessions.of_writer(request)
+    try:
+        body = json.loads(await small_body(request))
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(422, "The body must be JSON.") from error
+    if not isinstance(body, dict):
+        raise HTTPException(422, "The body must be an object.")
+    return session, body
+
+
+@contextmanager
+def _log_errors() -> Iterator[None]:
+    """Report a log that is locked, damaged or on a full disk; the page keeps the answer."""
+    try:
+        yield
+    except (OSError, TableError) as error:
+        raise HTTPException(503, str(error), {"Retry-After": "1"}) from error
 
 
 # ---- reading
@@ -226,9 +260,14 @@ def image(request: Request, site: Site, _: Session) -> Response:
     """Return the image that a cell names."""
     row = _row(site.queue, _path_number(request, "row"))
     path = site.queue.rows.image(row, _path_number(request, "column"))
-    if path is None:
+    try:
+        content = None if path is None else path.read_bytes()
+    except OSError:
+        # The error would name the path, which may reveal the label.
+        content = None
+    if path is None or content is None:
         raise HTTPException(404, "There is no such image.")
-    return Response(path.read_bytes(), media_type=IMAGES[path.suffix.lower()])
+    return Response(content, media_type=IMAGES[path.suffix.lower()])
 
 
 # ---- writing
@@ -259,6 +298,9 @@ def decide(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]
     seconds = min(seconds, _MAX_SECONDS)
     try:
         queue.decide(_uid(body), session.reviewer, row, answer, seconds=seconds, note=note)
+    except TableError:
+        # About the log, not about the answer.
+        raise
     except ValueError as error:
         raise HTTPException(422, f"{error}.") from error
     return {"progress": queue.progress(session.reviewer)}
@@ -354,7 +396,7 @@ ROUTES = [
     Route("/api/card/{row}", _reading(card)),
     Route("/api/find", _reading(find)),
     Route("/api/progress", _reading(progress)),
-    Route("/api/next", _writing(next_cards), methods=["POST"]),
+    Route("/api/next", _asking(next_cards), methods=["POST"]),
     Route("/api/decide", _writing(decide), methods=["POST"]),
     Route("/api/undo", _writing(undo), methods=["POST"]),
 ]

@@ -15,16 +15,17 @@ from rankprune.exceptions import TableError
 from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._checked_table import open_checked
-from rankprune.run._decision_log import LOG_FILE, DecisionLog, Draw
+from rankprune.run._decision_log import DecisionLog, Draw
 from rankprune.run._decisions import DISAGREEMENT, outcomes
-from rankprune.run._directory import SCORES
+from rankprune.run._directory import AUDIT, LOG_FILE, REPORT, SCORES, open_run
+from rankprune.run._sqlite_errors import damaged
 from rankprune.storage._hashes import file_sha256
 
 SIZE = 200
 _NO_SAMPLE = "No sample has been drawn for this run. Start a blind audit first, which draws one."
 
 
-def current_draw(folder: Path, log: DecisionLog) -> Draw:
+def current_draw(folder: Path, run: LabelCheck, log: DecisionLog) -> Draw:
     """Return the sample that was drawn for the audit of a run."""
     found = log.last_draw()
     if found is None:
@@ -35,6 +36,8 @@ def current_draw(folder: Path, log: DecisionLog) -> Draw:
             "tells nothing about this one. Repeat the earlier check, or draw a new sample with "
             "force=True."
         )
+    if not {row for row, _, _ in found.rows} <= set(run.scores.rows.tolist()):
+        raise damaged(log.path, "its sample has rows that were not checked")
     return found
 
 
@@ -79,8 +82,9 @@ def draw_sample(
     force : bool, default=False
         Draw a new sample. Answers about the old one stay in the log, but no longer count.
     """
+    run = LabelCheck.load(folder)
     if log.last_draw() is not None and not force:
-        known = current_draw(folder, log)
+        known = current_draw(folder, run, log)
         if n not in (None, len(known.rows)):
             raise TableError(
                 f"n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: it "
@@ -88,7 +92,6 @@ def draw_sample(
                 "about the old one stay in the log, but no longer count."
             )
         return known
-    run = LabelCheck.load(folder)
     scores = run.scores
     sample = audit.draw(
         scores.is_positive,
@@ -147,11 +150,11 @@ def audit_record(
     table, estimator, n_jobs
         As in `rankprune.check._audited.judge_on_audit`, for the comparison of before and after.
     """
-    run = LabelCheck.load(folder)
+    run = LabelCheck.of(open_run(folder, repairs=(AUDIT, REPORT)))
     if not (folder / LOG_FILE).is_file():
         raise TableError(_NO_SAMPLE)
     with DecisionLog(folder / LOG_FILE) as log:
-        draw = current_draw(folder, log)
+        draw = current_draw(folder, run, log)
         found = outcomes(log.decisions("audit", draw.id))
     rows, is_positive, suspect = (np.asarray(part) for part in zip(*draw.rows, strict=True))
     sample = audit.AuditSample(rows, is_positive, suspect, draw.sizes, True, False)

@@ -32,6 +32,8 @@ SHOWN: tuple[str, ...] = ("open", UNSURE, DISAGREEMENT, "decided")
 
 # Seconds for which a row is reserved for the person it was shown to.
 _LEASE = 600.0
+# Seconds for which a reader waits for another one who reads the log.
+_READ_WAIT = 0.05
 # Number of recent decisions over which flips, and the pace, are counted.
 _RECENT, _PACE = 25, 50
 # Below this share of flips, suspects are running out.
@@ -94,13 +96,13 @@ class ReviewQueue:
         # Spread evenly over the ranking, and the same after every start.
         self._twice = {self.order[i * len(self.order) // n_twice] for i in range(n_twice)}
         self._leases: dict[int, tuple[str, float]] = {}
-        self._lock = threading.Lock()
-        self._version = -1
+        # One for what is kept in memory, never held while the log or the table is read.
+        self._lock, self._reading = threading.Lock(), threading.Lock()
+        self._last = 0
         self._outcomes: dict[int, Outcome] = {}
         self._made: list[Decision] = []
-        self._uids: set[str] = set()
         rows.read(self.order)
-        self._refresh()
+        log.patiently(self._read_news)
 
     # ---- for the page
 
@@ -208,21 +210,21 @@ class ReviewQueue:
             ),
             self._needed(row),
         )
-        self._reread(row)
+        self._refresh()
 
     def undo(self, uid: str, reviewer: str) -> int | None:
         """Undo this person's last answer, and return its row, or None if there is none."""
         self._refresh()
-        if (known := self.log.find(uid)) is not None:
-            return known.row
         with self._lock:
+            known = [one for one in self._made if one.uid == uid]
             own = [one for one in standing(self._made) if one.reviewer == reviewer]
+        if known:
+            return known[0].row
         if not own:
             return None
-        last = own[-1]
-        self.log.undo(uid, last.uid, reviewer, 0.0, _now())
-        self._reread(last.row)
-        return last.row
+        undone = self.log.undo(uid, own[-1].uid, reviewer, 0.0, _now())
+        self._refresh()
+        return undone.row
 
     def progress(self, reviewer: str) -> dict[str, Any]:
         """Return how much is done, for this person."""
@@ -307,36 +309,38 @@ class ReviewQueue:
         return sum(outcome.status == status for outcome in self._outcomes.values())
 
     def _refresh(self) -> None:
-        """Read the log again if another process has written to it."""
-        version = self.log.version()
-        if version == self._version:
+        """Read what is new in the log; if that takes time, what was read before must do."""
+        if not self._reading.acquire(timeout=_READ_WAIT):
+            return
+        try:
+            self._read_news()
+        except OSError:
+            # Locked, or the disk is not there at the moment. A write reports it.
+            return
+        finally:
+            self._reading.release()
+
+    def _read_news(self) -> None:
+        """Add the decisions that are not known yet; only one thread may do so at a time."""
+        last, found = self.log.news(self.mode, self.draw, self._last)
+        new = self._current(found)
+        self._last = last
+        if not new:
             return
         with self._lock:
-            # Inside the lock, so that no decision is lost in between.
-            made = self._current(self.log.decisions(self.mode, self.draw))
-            self._version, self._made = version, made
-            self._uids = {one.uid for one in made}
-            self._outcomes = outcomes(made)
+            self._made += new
+            rows = {one.row for one in new}
+            now = outcomes(one for one in self._made if one.row in rows)
+            for row in rows:
+                self._leases.pop(row, None)
+                self._outcomes.pop(row, None)
+            self._outcomes |= now
 
     def _current(self, made: list[Decision]) -> list[Decision]:
         """Return the decisions about rows that have not changed since."""
         known = [one for one in made if self.rows.place(one.row) is not None]
         self.rows.read([one.row for one in known])
         return [one for one in known if self.rows.hash(one.row) == one.row_hash]
-
-    def _reread(self, row: int) -> None:
-        """Read the decisions about one row again."""
-        with self._lock:
-            made = self._current(self.log.of_row(self.mode, row, self.draw))
-            found = outcomes(made)
-            new = [one for one in made if one.uid not in self._uids]
-            self._made += new
-            self._uids |= {one.uid for one in new}
-            self._leases.pop(row, None)
-            if row in found:
-                self._outcomes[row] = found[row]
-            else:
-                self._outcomes.pop(row, None)
 
 
 def _now() -> str:

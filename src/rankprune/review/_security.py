@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -132,10 +132,13 @@ class Sessions:
 async def small_body(request: Request) -> bytes:
     """Return the body of a request, unless it is too large."""
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise HTTPException(413, f"The body must be at most {MAX_BODY} bytes.")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise HTTPException(413, f"The body must be at most {MAX_BODY} bytes.")
+    except ClientDisconnect as error:
+        raise HTTPException(400, "The connection ended before the body.") from error
     return body
 
 

@@ -17,8 +17,9 @@ from rankprune.review._cards import Rows
 from rankprune.review._queue import ReviewQueue, suspects_first
 from rankprune.run import LabelCheck
 from rankprune.run._checked_table import open_checked
-from rankprune.run._decision_log import LOG_FILE, DecisionLog
+from rankprune.run._decision_log import DecisionLog
 from rankprune.run._decisions import Mode
+from rankprune.run._directory import LOG_FILE
 
 # At most this many suspects are read when a review begins.
 TOP = 10_000
@@ -68,7 +69,7 @@ def open_queue(
         rows = Rows(run, opened, blind=mode == "audit", hide=hide, image_root=image_root)
         draw = None
         if mode == "audit":
-            kept = current_draw(folder, log)
+            kept = current_draw(folder, run, log)
             draw, order = kept.id, [row for row, _, _ in kept.rows]
         else:
             order = suspects_first(rows, top)
@@ -139,6 +140,7 @@ class Server:
             Link(name, f"http://{_bracketed(shown)}:{port}/?token={token}")
             for token, name in tokens.items()
         ]
+        self._stop_waiting = queue.log.stop_waiting
         # Cookies belong to a host, whatever the port, so two servers must not share one.
         self._app = make_app(
             queue,
@@ -155,19 +157,10 @@ class Server:
 
     def run(self) -> None:
         """Serve until interrupted."""
-        import uvicorn
+        from rankprune.review._connections import QuietServer
 
-        config = uvicorn.Config(
-            self._app,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            ws="none",
-            timeout_graceful_shutdown=1,
-        )
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[self._socket])
+            QuietServer(self._app, self._stop_waiting).run(sockets=[self._socket])
 
 
 def checked_reviewers(names: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ const state = {
   skipped: new Set(),
   filter: { show: "open" },
   busy: false,
+  unsaved: false, // whether an answer is on its way
   fetching: null,
   left: 0, // rows not judged yet
 };
@@ -41,16 +42,23 @@ function newName() {
 
 const sleep = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
-// Sends until the server answers, so that nothing typed is lost to a lock or a restart.
+// Sends until the server answers, so that nothing typed is lost to a lock, a full disk or a restart.
 async function send(path, body) {
+  state.unsaved = true;
+  const waiting = setTimeout(() => say("Saving …", false), 1000);
   for (let turn = 0; ; turn += 1) {
     try {
       const found = await ask(path, body);
-      if (found.status !== 503) return found;
-      say("The decision log is locked. Your answer is kept; trying again …");
+      if (found.status !== 503) {
+        clearTimeout(waiting);
+        state.unsaved = false;
+        return found;
+      }
+      say(`${found.content.error || "The server is busy."} Your answer is kept; trying again …`);
     } catch {
       say("The server is not responding. Your answer is kept; trying again …");
     }
+    clearTimeout(waiting);
     await sleep(Math.min(5, 0.5 + turn / 2));
   }
 }
@@ -371,6 +379,11 @@ at("search").addEventListener("submit", (event) => { event.preventDefault(); sea
 at("shortcuts").checked = localStorage.getItem("rankprune-keys") !== "off";
 at("shortcuts").addEventListener("change", () => {
   localStorage.setItem("rankprune-keys", at("shortcuts").checked ? "on" : "off");
+});
+
+// Browsers ask before they close a page whose answer is on its way.
+window.addEventListener("beforeunload", (event) => {
+  if (state.unsaved) event.preventDefault();
 });
 
 alone(showNext);
