@@ -140,11 +140,53 @@ def test_embeddings_are_checked(tmp_path):
     assert read_embeddings(None, 3) is None
     with pytest.raises(TableError, match=r"one row of numbers for each of the 4 rows.*\(3, 2\)"):
         read_embeddings(tmp_path / "v.npy", 4)
-    (tmp_path / "no.npy").write_text("no")
-    with pytest.raises(TableError, match=r"must be an npy file"):
+    with pytest.raises(TableError, match=r"must be an npy file; .*no\.npy does not exist"):
         read_embeddings(str(tmp_path / "no.npy"), 4)
     with pytest.raises(TableError, match=r"must be finite"):
         read_embeddings(np.asarray([[np.nan]]), 1)
+
+
+def broken_arrays(path):
+    """Write one broken file after the other, and yield why it is broken."""
+    for why, array in {"texts": np.array(["a"]), "complex": np.ones(3, dtype=complex)}.items():
+        np.save(path, array)
+        yield why
+    with path.open("wb") as file:
+        np.savez(file, np.ones((3, 2)))
+    yield "several arrays"
+    np.save(path, np.ones((3, 2)))
+    content = path.read_bytes()
+    contents = {
+        "empty": b"",
+        "text": b"no",
+        "cut short": content[:-9],
+        "no header": content[:20],
+        "an open bracket": content.replace(b"(3, 2)", b"(3, 2["),
+        "an open quote": content.replace(b"{'descr'", b'{"""scr\''),
+        "a huge shape": content.replace(b"(3, 2), }" + b" " * 14, b"(300000000000000, 2), }"),
+    }
+    for why, content in contents.items():
+        path.write_bytes(content)
+        yield why
+
+
+def test_embeddings_that_cannot_be_read_are_refused_by_name(tmp_path):
+    path = tmp_path / "v.npy"
+    for why in broken_arrays(path):
+        with pytest.raises(
+            TableError, match=r"npy file of numbers; .*v\.npy cannot be read as one"
+        ):
+            pytest.fail(f"{why}: {read_embeddings(path, 3)}")
+
+
+def test_an_error_of_the_disk_is_not_taken_for_a_broken_array(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("the disk reports an error")
+
+    np.save(tmp_path / "v.npy", np.ones((3, 2)))
+    monkeypatch.setattr(np, "load", fail)
+    with pytest.raises(OSError, match="the disk reports an error"):
+        read_embeddings(tmp_path / "v.npy", 3)
 
 
 def test_a_negative_label_that_looks_missing_can_be_named(tmp_path):

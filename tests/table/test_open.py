@@ -428,3 +428,29 @@ def test_a_table_opens_in_a_notebook_without_ipywidgets(tmp_path):
         [sys.executable, "-c", NOTEBOOK, path], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("3 False\n", "")
+
+
+def test_half_of_a_pair_of_surrogates_is_refused_with_the_name_of_its_column(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rows = "".join(f"{i},{i % 2}\n" for i in range(4))
+    frame = pandas.DataFrame([[1, 2]], columns=pandas.Index(["a\ud800", "label"], dtype=object))
+    with pytest.raises(
+        TableError,
+        match=r"names and cells must be Unicode text, but the column name 'a.ud800' of the data "
+        r"frame holds half of a pair of surrogates\. Replace it\.",
+    ):
+        open_table(frame).__enter__()
+    for text, where in {
+        f"x,a+2AA- b,label\n{rows}": r"the column name 'a.ud800 b' of t\.csv",
+        f"a,label\n{rows}5,one+2AA-\n": r"the cell 'one.ud800' of t\.csv",
+    }.items():
+        with pytest.raises(TableError, match=where):
+            open_table(from_bytes(tmp_path, text.encode()), encoding="utf-7").__enter__()
+    for text, where in {
+        '{"b": 1}\n{"a\\ud800": 1}\n': r"the column name 'a.ud800' of t\.jsonl",
+        '{"b": 1}\n\n{"b": "x\\ud800"}\n': r"column 'b' in line 3 of t\.jsonl",
+    }.items():
+        path = tmp_path / "t.jsonl"
+        path.write_text(text)
+        with pytest.raises(TableError, match=where):
+            open_table(path).__enter__()

@@ -115,3 +115,11 @@ def test_without_new_labels_any_file_is_copied_and_with_them_only_they_differ(
     expected = [["a", "y"], *[[a, "x" + b] for a, b in rows]]
     expected[row + 1][1] = "new"
     assert list(csv.reader(io.StringIO(found, newline=""))) == expected
+
+
+def test_a_changed_line_of_json_keeps_the_spelling_of_its_other_values(tmp_path):
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    line = '\ufeff{ "a":1.10,"b" : 1e400, "\\u0079": %s ,"c":[1,  2]}\r\n'
+    source.write_bytes((line % '"no"' + line[1:] % "0").encode())
+    relabel_json(source, target, "y", {0: "yes", 1: "1"})
+    assert target.read_bytes() == (line % '"yes"' + line[1:] % "1").encode()

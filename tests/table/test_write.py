@@ -3,7 +3,8 @@ import pytest
 
 from noisy_table import NAMES, write_csv
 from rankprune.exceptions import TableError
-from rankprune.table import open_table
+from rankprune.storage._claims import PART, sweep
+from rankprune.table import _write, open_table
 from rankprune.table._write import output_format, write_table
 
 pytest.importorskip("duckdb")
@@ -43,6 +44,28 @@ def test_a_write_that_loses_rows_leaves_no_file(tmp_path):
         names = table.names
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv"}
     assert names == tuple(NAMES)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_unfinished_files_can_be_swept_once_the_process_ends_but_not_before(
+    tmp_path, monkeypatch, ending
+):
+    (tmp_path / "out").mkdir()
+    copied = _write._copy
+    sizes = []
+
+    def copied_and_swept(table, query, path, options):
+        count = copied(table, query, path, options)
+        assert all(PART.fullmatch(found.name) for found in path.parent.iterdir())
+        sweep(path.parent)
+        sizes.append(path.stat().st_size)
+        return count
+
+    monkeypatch.setattr(_write, "_copy", copied_and_swept)
+    with open_table(write_csv(tmp_path / "t.csv", ROWS)) as table:
+        write_table(table, tmp_path / "out" / f"copy.{ending}")
+    assert min(sizes) > 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [f"copy.{ending}"]
 
 
 def test_parquet_cannot_hold_names_that_differ_in_case(tmp_path):

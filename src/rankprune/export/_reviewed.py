@@ -16,7 +16,7 @@ from rankprune.run import LabelCheck
 from rankprune.run._checked_table import open_checked
 from rankprune.run._pruned import pruned_rows, trusted_rows
 from rankprune.run._settled import Settled
-from rankprune.storage._atomic import refuse_same_file, whole_file, write_whole
+from rankprune.storage._atomic import refuse_same_file, whole_file
 from rankprune.table import Table, open_table
 from rankprune.table._relabel import relabel_json, relabel_text
 from rankprune.table._source import FORMATS
@@ -107,10 +107,10 @@ def trail_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.trail.jsonl")
 
 
-def write_trail(path: Path, run: LabelCheck, settled: Settled) -> None:
-    """Write who changed which label and why, as one JSON object per line."""
+def trail_lines(run: LabelCheck, settled: Settled) -> bytes:
+    """Return who changed which label and why, as one JSON object per line."""
     lines = (json.dumps(entry, ensure_ascii=False) + "\n" for entry in settled.trail(run))
-    write_whole(path, "".join(lines).encode())
+    return "".join(lines).encode()
 
 
 def _changed_labels(

@@ -6,8 +6,10 @@ Loading refuses types that are not known to be harmless.
 from __future__ import annotations
 
 import operator
+import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,9 +77,17 @@ class TableModel:
                 f"embeddings must have the {self.encoder.n_embedded} columns that the model was "
                 f"fitted with, got {n_given}."
             )
-        columns = self.classifier.predict_proba(self.encoder.transform(table, vectors))
-        position = list(self.classifier.classes_).index(True)
-        found = np.asarray(columns[:, position], dtype=np.float64)
+        try:
+            columns = self.classifier.predict_proba(self.encoder.transform(table, vectors))
+            position = list(self.classifier.classes_).index(True)
+            found = np.asarray(columns[:, position], dtype=np.float64)
+        except (TableError, OSError):
+            raise
+        except Exception as error:
+            raise TableError(
+                f"The model cannot score these rows: {error!r:.200}. Its file may be damaged: "
+                "train it again."
+            ) from error
         if not ((found >= 0) & (found <= 1)).all():
             raise TableError(
                 "The model predicts values that are not probabilities, so its file is damaged. "
@@ -88,6 +98,7 @@ class TableModel:
     def save(self, path: Any) -> Path:
         """Write the model to a file, and return its path."""
         skops = _skops()
+        _refuse_odd_clock()
         place = Path(path)
         content = {
             "schema": SCHEMA,
@@ -121,10 +132,8 @@ def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
         raise TableError(f"path must be a model file; {place} does not exist. Train one first.")
     _refuse_bomb(place)
     allowed = {*_OURS, *trusted}
-    try:
+    with _reading(place):
         unknown = [name for name in skops.get_untrusted_types(file=place) if name not in allowed]
-    except Exception as error:  # a broken archive fails in many ways
-        raise TableError(f"{place} is not a rankprune model: {error}.") from error
     moved = [name for name in unknown if name.startswith("rankprune.")]
     if moved:
         raise TableError(
@@ -136,13 +145,25 @@ def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
             f"{place} holds types that are not known to be harmless: {', '.join(unknown)}. If you "
             f"made the file, pass trusted={unknown!r}."
         )
-    content = skops.load(place, trusted=sorted(allowed))
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise TableError(f"{place} is not a model that this version can read. Train it again.")
-    try:
+    with _reading(place):
+        content = skops.load(place, trusted=sorted(allowed))
+        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+            raise TableError(f"{place} is not a model that this version can read. Train it again.")
         return _model_of(content)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise TableError(f"{place} is damaged: {error!r}. Train the model again.") from error
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn the errors of a broken archive, which are of all kinds, into one that names it."""
+    try:
+        yield
+    except TableError:
+        raise
+    except Exception as error:
+        raise TableError(
+            f"{path} is not a rankprune model, or it is damaged: {error!r:.200}. Train the model "
+            "again."
+        ) from error
 
 
 def _model_of(content: dict[str, Any]) -> TableModel:
@@ -174,6 +195,16 @@ def _refuse_bomb(path: Path) -> None:
         raise TableError(
             f"{path} would unpack to {n_bytes >> 20:,} MiB, far more than a model of its size "
             "holds. Download it again from a source you trust."
+        )
+
+
+def _refuse_odd_clock() -> None:
+    """Raise an error if the clock shows a year that a zip archive, such as a model, cannot hold."""
+    year = time.localtime(time.time()).tm_year
+    if not 1980 <= year <= 2107:
+        raise ValueError(
+            f"The clock of this computer says {year}, but model files are zip archives, whose "
+            "dates lie between 1980 and 2107. Set the clock, and try again."
         )
 
 

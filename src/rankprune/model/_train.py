@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from rankprune.classifier import RankPruningClassifier
 from rankprune.core import NOISE_ESTIMATORS
 from rankprune.core._answer import acts
-from rankprune.exceptions import TableError
+from rankprune.exceptions import CopiedRowsWarning, TableError
 from rankprune.learners._cloning import fresh_clone
 from rankprune.learners._named_models import find_model
 from rankprune.learners._sample_weights import fit_weighted
@@ -132,7 +133,7 @@ def train_reviewed(
     y[place], settled[place] = is_positive, True
     # If no noise was found, nothing is pruned: the noise rates are assumed to be 0.
     assumed = None if prune or acts(run.verdict) else 0.0
-    classifier = RankPruningClassifier(
+    learner = RankPruningClassifier(
         chosen,
         positive_noise_rate=assumed,
         negative_noise_rate=assumed,
@@ -142,7 +143,12 @@ def train_reviewed(
         cv=3 if settings.cv is None else settings.cv,
         n_jobs=n_jobs,
         random_state=settings.random_state,
-    ).fit(features.X, y, groups=found.groups, probabilities=found.probabilities, trusted=settled)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CopiedRowsWarning)  # the check reported them
+        classifier = learner.fit(
+            features.X, y, groups=found.groups, probabilities=found.probabilities, trusted=settled
+        )
     n_pruned = int(classifier.prune_mask_.sum())
     fitted = TableModel(
         features.encoder,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import validate_batch, validate_batch_labels
+from rankprune.core._inputs import rows_equal_to, validate_batch, validate_batch_labels
 from rankprune.core._parameters import validate_count
+from rankprune.storage._claims import temporary_folder
 from rankprune.storage._links import opened_literally
 from rankprune.storage._sql import sql_name, sql_source
 
@@ -51,6 +51,15 @@ def read_scores(
     ...     [len(labels) for labels, scores in stream.read_scores(place, "s", "g", batch_rows=3)]
     [3, 1]
     """
+    for name, value in (("label", label), ("probability", probability)):
+        if not isinstance(value, str):
+            raise TypeError(
+                f"{name} must be the name of a column, got {type(value).__name__}. Pass a string."
+            )
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"path must be the path of a file, got {type(path).__name__}. Pass a string or a Path."
+        )
     place = Path(path)
     if not place.is_file():
         raise FileNotFoundError(f"{place} does not exist. Check the path.")
@@ -164,7 +173,7 @@ class MappedBatches:
                 yield labels, probabilities
                 continue
             values = validate_batch_labels(labels)
-            is_positive = np.asarray(values == self.pos_label, dtype=bool)
+            is_positive = rows_equal_to(values, self.pos_label)
             rest = values[~is_positive]
             if len(rest):
                 other = rest[:1].tolist()[0] if other is None else other
@@ -189,6 +198,11 @@ class MappedBatches:
     def _batches(self) -> Iterable[Batch]:
         if callable(self.batches):
             found: Iterable[Batch] = self.batches()
+            if not isinstance(found, Iterable):
+                raise TypeError(
+                    "batches must return an iterable of (labels, probabilities) when it is called, "
+                    f"got {type(found).__name__}. Pass a function that returns a new iterable."
+                )
             return found
         if (
             isinstance(self.batches, tuple)
@@ -203,7 +217,8 @@ class MappedBatches:
                     "the same rows."
                 )
             return _Arrays(labels, probabilities)
-        if not isinstance(self.batches, Iterable) or isinstance(self.batches, str | bytes):
+        is_single = isinstance(self.batches, str | bytes) or getattr(self.batches, "ndim", 1) == 0
+        if not isinstance(self.batches, Iterable) or is_single:
             raise TypeError(
                 "batches must be an iterable of (labels, probabilities), a function that returns "
                 f"one, or two arrays, got {type(self.batches).__name__}. For a file, pass "
@@ -218,8 +233,8 @@ def opened_batches(batches: Any, pos_label: Any) -> Iterator[MappedBatches]:
     if not isinstance(batches, Iterator):
         yield MappedBatches(batches, pos_label)
         return
-    with tempfile.TemporaryDirectory(prefix="rankprune-") as folder:
-        yield _spooled(MappedBatches(batches, pos_label), Path(folder))
+    with temporary_folder() as folder:
+        yield _spooled(MappedBatches(batches, pos_label), folder)
 
 
 def _spooled(source: MappedBatches, folder: Path) -> MappedBatches:

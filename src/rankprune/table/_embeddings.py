@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.exceptions import TableError
+from rankprune.storage._names import refuse_undecodable
 
 
 def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
@@ -17,15 +18,8 @@ def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
     if embeddings is None:
         return None
     if isinstance(embeddings, str | Path):
-        if not Path(embeddings).is_file():
-            raise TableError(f"embeddings must be an npy file; {embeddings} does not exist.")
-        try:
-            embeddings = np.load(embeddings, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise TableError(
-                f"embeddings must be an npy file of numbers; {embeddings} cannot be read as one. "
-                "Write it with numpy.save."
-            ) from error
+        refuse_undecodable(embeddings)
+        embeddings = _read_array(Path(embeddings))
     vectors = np.asarray(embeddings, dtype=np.float64)
     if vectors.ndim != 2 or len(vectors) != n_rows:
         raise TableError(
@@ -36,6 +30,24 @@ def read_embeddings(embeddings: Any, n_rows: int) -> NDArray[np.float64] | None:
     if not np.isfinite(vectors).all():
         raise TableError("embeddings must be finite, but some are NaN or infinite. Replace them.")
     return vectors
+
+
+def _read_array(path: Path) -> NDArray[Any]:
+    """Return the array of numbers in an npy file."""
+    if not path.is_file():
+        raise TableError(f"embeddings must be an npy file; {path} does not exist.")
+    try:
+        found = np.load(path, allow_pickle=False)
+        if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiub":
+            raise TypeError("no array of numbers")
+    except OSError:
+        raise
+    except Exception as error:  # a broken header fails in many ways
+        raise TableError(
+            f"embeddings must be an npy file of numbers; {path} cannot be read as one. Write it "
+            "with numpy.save."
+        ) from error
+    return found
 
 
 def array_sha256(values: NDArray[np.float64]) -> str:

@@ -26,6 +26,29 @@ def refuse_repeated(names: Sequence[str], table: str) -> None:
         )
 
 
+def refuse_half_characters(names: Sequence[str], table: str) -> None:
+    for name in names:
+        if not is_unicode(name):
+            raise half_character(f"the column name {name[:MAX_SHOWN_RECORD]!r} of {table}")
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether files can hold a text; half of a pair of surrogates they cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def half_character(where: str) -> TableError:
+    """Return an error about text that no file can hold, where that is."""
+    return TableError(
+        f"Column names and cells must be Unicode text, but {where} holds half of a pair of "
+        "surrogates. Replace it."
+    )
+
+
 class Unreadable(TableError):
     """A file that DuckDB cannot read.
 

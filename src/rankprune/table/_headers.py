@@ -8,13 +8,23 @@ import io
 import json
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rankprune.exceptions import TableError
 from rankprune.storage._sql import sql_path, sql_source, sql_text
 from rankprune.table._csv_records import goes_on
-from rankprune.table._errors import _BUFFER, MAX_RECORD, MAX_SHOWN_RECORD, listed, readable
+from rankprune.table._errors import (
+    _BUFFER,
+    MAX_RECORD,
+    MAX_SHOWN_RECORD,
+    half_character,
+    is_unicode,
+    listed,
+    readable,
+)
+from rankprune.table._losses import parquet_loss
 
 _DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}
 
@@ -99,10 +109,15 @@ def _bad_json(path: Path, name: str) -> TableError | None:
     """Return an error about the first line that is not a JSON object, or None if all are."""
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
-            try:
-                is_object = not line.strip() or isinstance(json.loads(line), dict)
-            except ValueError:
-                is_object = False
+            found: Any = None
+            with suppress(ValueError):
+                found = json.loads(line) if line.strip() else {}
+            is_object = isinstance(found, dict)
+            for key, value in found.items() if isinstance(found, dict) else ():
+                if not is_unicode(key):
+                    raise half_character(f"the column name {key[:MAX_SHOWN_RECORD]!r} of {name}")
+                if not is_unicode(json.dumps(value, ensure_ascii=False)):
+                    raise half_character(f"column {key!r} in line {number} of {name}")
             if not is_object:
                 return TableError(
                     f"{name} must hold one JSON object per line; line {number} is not one: "
@@ -111,24 +126,37 @@ def _bad_json(path: Path, name: str) -> TableError | None:
     return None
 
 
-def parquet_columns(path: Path, name: str, connection: Any) -> tuple[list[str], list[str]]:
+def parquet_columns(
+    path: Path, name: str, connection: Any
+) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the names and DuckDB types of the columns, and what would be rounded, by name."""
     import duckdb
 
     try:
         schema = connection.execute(
-            f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({sql_path(path)})"
+            "SELECT name, coalesce(num_children, 0), type, logical_type, precision "
+            f"FROM parquet_schema({sql_path(path)})"
         ).fetchall()
         described = connection.execute(
             f"DESCRIBE SELECT * FROM read_parquet({sql_source(path)})"
         ).fetchall()
+        keys = connection.execute(f"SELECT key FROM parquet_kv_metadata({sql_path(path)})")
+        is_spark = any(bytes(key).startswith(b"org.apache.spark.") for (key,) in keys.fetchall())
     except duckdb.Error as error:
         raise readable(error, name, "parquet") from error
-    names, position = [], 1
+    names: list[str] = []
+    losses: dict[str, str] = {}
+    types, position = [row[1] for row in described], 1
     while position < len(schema):
-        names.append(schema[position][0])
-        left = schema[position][1]
-        while left:  # skip the children of a nested column
+        first, left = position, schema[position][1]
+        while left:  # take the children of a nested column along
             position += 1
             left += schema[position][1] - 1
         position += 1
-    return names, [row[1] for row in described]
+        loss = parquet_loss(
+            [row[2:] for row in schema[first:position]], types[len(names)], is_spark=is_spark
+        )
+        names.append(schema[first][0])
+        if loss is not None:
+            losses[names[-1]] = loss
+    return names, types, losses

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
 
+from rankprune.storage._atomic import naming_file
+from rankprune.storage._claims import temporary_folder
 from rankprune.storage._links import link_or_copy
 from rankprune.table._headers import csv_header, parquet_columns
 from rankprune.table._source import _format, existing, refuse_unknown_encoding
@@ -42,8 +43,8 @@ def refuse_missing_column(
         return
     if encoding is not None:
         refuse_unknown_encoding(encoding)
-    with tempfile.TemporaryDirectory(prefix="rankprune-") as folder:
-        names = _names(path, Path(folder), encoding, delimiter)
+    with temporary_folder() as folder, naming_file(folder):
+        names = _names(path, folder, encoding, delimiter)
     if names:
         header = Table(path.name, path, "csv", None, tuple(names), (), 0, "", None)
         header.column(column, argument)
@@ -90,5 +91,5 @@ def _parquet_names(path: Path, folder: Path) -> list[str]:
     place = folder / "table.parquet"
     link_or_copy(path, place)
     with duckdb.connect() as connection:
-        names, _ = parquet_columns(place, path.name, connection)
+        names, *_ = parquet_columns(place, path.name, connection)
     return names

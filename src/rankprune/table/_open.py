@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +16,20 @@ from typing import Any
 
 from rankprune.exceptions import TableError
 from rankprune.learners._progress import log_stage
-from rankprune.storage._atomic import unfinished
+from rankprune.storage._atomic import naming_file
+from rankprune.storage._claims import temporary_folder
 from rankprune.storage._sql import sql_name, sql_source, sql_target, sql_text
 from rankprune.table._csv_records import count_cells, csv_records
 from rankprune.table._errors import (
     MAX_RECORD,
     Unreadable,
     ragged_text,
+    refuse_half_characters,
     refuse_repeated,
 )
 from rankprune.table._headers import csv_header, json_names, parquet_columns
+from rankprune.table._json_lines import write_as_text
+from rankprune.table._losses import frame_losses
 from rankprune.table._source import Spooled, existing, refuse_unknown_encoding, spool
 from rankprune.table._table import MANY_COLUMNS, Table
 
@@ -60,9 +63,8 @@ def open_table(
         refuse_unknown_encoding(encoding)
     log_stage(f"reading {'a data frame' if hasattr(table, 'columns') else table}")
     with (
-        tempfile.TemporaryDirectory(prefix="rankprune-") as folder,
-        unfinished(Path(folder)),
-        duckdb.connect(config={"temp_directory": folder}) as connection,
+        temporary_folder() as folder,
+        duckdb.connect(config={"temp_directory": str(folder)}) as connection,
     ):
         connection.execute("SET preserve_insertion_order = true")
         # In a notebook without ipywidgets, the bar is already off and DuckDB refuses the setting.
@@ -71,13 +73,14 @@ def open_table(
         # The hour of a timestamp must not depend on the local time zone.
         connection.execute("SET TimeZone = 'UTC'")
         if not isinstance(table, str | os.PathLike):
-            yield _frame_table(table, connection, Path(folder))
+            yield _frame_table(table, connection, folder)
             return
         is_stdin = str(table) == "-"
         name = "stdin" if is_stdin else Path(table).name
         path = None if is_stdin else existing(Path(table))
         before = _state(path)
-        spooled = spool(path, name, encoding, Path(folder))
+        with naming_file(folder):
+            spooled = spool(path, name, encoding, folder)
         # A named pipe cannot be read again later.
         kept = path if path is not None and path.is_file() else None
         yield _file_table(spooled, name, kept, delimiter, connection)
@@ -96,23 +99,25 @@ def _state(path: Path | None) -> tuple[int, int] | None:
 def _file_table(
     spooled: Spooled, name: str, path: Path | None, delimiter: str | None, connection: Any
 ) -> Table:
-    literal = sql_source(spooled.path)
+    losses: Mapping[str, str] = {}
     if spooled.format == "csv":
         names, delimiter, reading = csv_header(spooled.path, name, delimiter)
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
         source = f"read_csv({reading}, columns={{{columns}}})"
         types = ["VARCHAR"] * len(names)
     elif spooled.format == "jsonl":
-        names = json_names(spooled.path, name, connection)
+        as_text = spooled.path.with_name("text.jsonl")
+        write_as_text(spooled.path, as_text)
+        names = json_names(as_text, name, connection)
         keys = ", ".join(f"{sql_text(key)}: 'VARCHAR'" for key in names)
         picked = ", ".join(f"{sql_name(key)} AS c{i}" for i, key in enumerate(names))
-        reader = f"read_json({literal}, format='newline_delimited', columns={{{keys}}}"
+        reader = f"read_json({sql_source(as_text)}, format='newline_delimited', columns={{{keys}}}"
         source = f"(SELECT {picked} FROM {reader}, maximum_object_size={MAX_RECORD}))"
         types = ["VARCHAR"] * len(names)
     else:
-        names, types = parquet_columns(spooled.path, name, connection)
+        names, types, losses = parquet_columns(spooled.path, name, connection)
         positions = ", ".join(f"c{i}" for i in range(len(names)))
-        source = f"read_parquet({literal}) AS t({positions})"
+        source = f"read_parquet({sql_source(spooled.path)}) AS t({positions})"
     refuse_repeated(names, name)
     table = Table(
         name,
@@ -123,6 +128,7 @@ def _file_table(
         tuple(types),
         n_rows=0,
         delimiter=delimiter or ",",
+        losses=losses,
         _source=source,
         _connection=connection,
     )
@@ -187,6 +193,7 @@ def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
             f"table must be a path, '-' or a data frame, got {type(frame).__name__}. For an array "
             "of features, call check_labels."
         )
+    refuse_half_characters(names, "the data frame")
     refuse_repeated(names, "data frame")
     positions = [f"c{i}" for i in range(len(names))]
     if hasattr(frame, "write_parquet"):
@@ -205,6 +212,7 @@ def _frame_table(frame: Any, connection: Any, folder: Path) -> Table:
     table = _counted(
         Table("data frame", None, "frame", None, tuple(names), tuple(types), 0, source, connection)
     )
+    table = replace(table, losses=frame_losses(frame, table))
     content = hashlib.sha256("\0".join(names).encode())
     content.update(table.row_hashes(names).tobytes())
     return replace(table, sha256=content.hexdigest())

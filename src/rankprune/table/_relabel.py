@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from rankprune.table._csv_records import cell_end, csv_records
+from rankprune.table._json_lines import json_members
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -103,7 +104,10 @@ def relabel_json(source: Path, target: Path, key: str, labels: Mapping[int, str]
 
 
 def _changed_json(line: str, key: str, text: str) -> str:
-    content = json.loads(line.lstrip("\ufeff"))
-    content[key] = text if isinstance(content[key], str) else json.loads(text)
-    end = line[len(line.rstrip("\r\n")) :]
-    return json.dumps(content, ensure_ascii=False) + end
+    content = line.lstrip("\ufeff")
+    start, end = next(
+        (start, end) for name, start, end in json_members(content) if json.loads(name) == key
+    )
+    is_text = content[start] == '"'
+    value = json.dumps(text, ensure_ascii=False) if is_text else text
+    return line[: len(line) - len(content)] + content[:start] + value + content[end:]

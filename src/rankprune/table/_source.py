@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from typing import Any, BinaryIO
 
 from rankprune.exceptions import TableError
 from rankprune.storage._links import link_or_copy
+from rankprune.storage._names import refuse_undecodable
+from rankprune.table._errors import MAX_SHOWN_RECORD, half_character
 
 FORMATS = {
     ".csv": "csv",
@@ -30,6 +33,8 @@ FORMATS = {
     ".ndjson": "jsonl",
 }
 _CHUNK = 1 << 22
+# What may stand between cells of a text file.
+_BETWEEN = r"""[,;\t|\r\n"]"""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def _pass_bytes(raw: BinaryIO, sink: BinaryIO | None) -> None:
 
 def _pass_text(raw: BinaryIO, sink: BinaryIO | None, encoding: str | None, name: str) -> None:
     decoder = codecs.getincrementaldecoder("utf-8-sig" if _is_utf8(encoding) else str(encoding))()
-    before = 0
+    before, is_first = 0, True
     while True:
         chunk = raw.read(_CHUNK)
         try:
@@ -124,7 +129,18 @@ def _pass_text(raw: BinaryIO, sink: BinaryIO | None, encoding: str | None, name:
         if not chunk:
             return
         if sink is not None:
-            sink.write(text.encode())
+            try:
+                sink.write(text.encode())
+            except UnicodeEncodeError as error:
+                raise half_character(_around(text, error.start, name, is_first)) from error
+        is_first = False
+
+
+def _around(text: str, place: int, name: str, is_first: bool) -> str:
+    """Return which cell or column name of a text file holds a character."""
+    cell = re.split(_BETWEEN, text[:place])[-1] + re.split(_BETWEEN, text[place:])[0]
+    kind = "column name" if is_first and "\n" not in text[:place] else "cell"
+    return f"the {kind} {cell[:MAX_SHOWN_RECORD]!r} of {name}"
 
 
 @contextmanager
@@ -139,6 +155,7 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def existing(path: Path) -> Path:
+    refuse_undecodable(path)
     if path.is_dir():
         raise TableError(f"{path} is a folder. Pass a file.")
     if not path.exists():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class Table:
         Number of rows.
     delimiter : str
         Delimiter of a CSV file.
+    losses : mapping of str to str
+        Columns that DuckDB does not read exactly, and what they hold; they are never written.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Table:
     _source: str
     _connection: Any
     delimiter: str = ","
+    losses: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _positions(self) -> dict[str, int]:

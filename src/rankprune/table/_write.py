@@ -11,10 +11,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from rankprune.exceptions import TableError
-from rankprune.storage._atomic import whole_file
+from rankprune.storage._atomic import whole_file, write_error
+from rankprune.storage._claims import new_part
 from rankprune.storage._spreadsheets import FORMULA_RE2, spreadsheet_safe
 from rankprune.storage._sql import sql_name, sql_target, sql_text
 from rankprune.table._errors import listed
+from rankprune.table._losses import refuse_losses
 from rankprune.table._source import FORMATS
 from rankprune.table._table import Table
 
@@ -53,9 +55,12 @@ def write_table(
     """
     added = dict(beside or {})
     kind = output_format(path)
+    refuse_losses(table, kind)
     shown = list(added) if shown is None else list(shown)
     names = [*table.names, *shown]
-    columns = [f"t.c{i}" for i in range(len(table.names))]
+    # Text files know no missing values: an empty cell is an empty text.
+    is_text = table.format == "csv" and kind == "parquet"
+    columns = [f"coalesce(t.c{i}, '')" if is_text else f"t.c{i}" for i in range(len(table.names))]
     for position, name in (replaced or {}).items():
         new = f"CAST(b.{sql_name(name)} AS {table.types[position]})"
         columns[position] = f"coalesce({new}, {columns[position]})"
@@ -90,8 +95,7 @@ def write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise OSError(f"{path} cannot be written: {reason}") from error
+        raise write_error(path, error) from error
 
 
 def output_format(path: Path) -> str:
@@ -125,19 +129,18 @@ def _write_csv(
     table: Table, path: Path, header: bytes, columns: Sequence[str], source: str, delimiter: str
 ) -> int:
     """Write the header, then the rows; DuckDB would rename columns that differ only by case."""
-    body = path.with_suffix(".body")
     options = f"FORMAT csv, HEADER false, DELIMITER {sql_text(delimiter)}"
-    try:
+    with new_part(path.parent) as body:
         count = _copy(table, f"SELECT {', '.join(columns)} FROM {source}", body, options)
         with path.open("wb") as whole, body.open("rb") as rows:
             whole.write(header)
             shutil.copyfileobj(rows, whole)
-    finally:
-        body.unlink(missing_ok=True)
     return count
 
 
 def _copy(table: Table, query: str, path: Path, options: str) -> int:
+    # The path is claimed; by default DuckDB would replace the file by another that nobody claims.
+    options = f"{options}, USE_TMP_FILE false"
     done = table._connection.execute(f"COPY ({query}) TO {sql_target(path)} ({options})")
     return int(done.fetchone()[0])
 
