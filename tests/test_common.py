@@ -12,6 +12,7 @@ from rankprune.methods import (
     BaggingPUClassifier,
     BiasedSVMClassifier,
     ConsistencyPruningClassifier,
+    CoTrainingClassifier,
     DensityRatioClassifier,
     ElkanNotoClassifier,
     ImportanceReweightingClassifier,
@@ -70,6 +71,7 @@ WEIGHTS = {
     [
         BiasedSVMClassifier(),
         ConsistencyPruningClassifier(n_estimators=5),
+        CoTrainingClassifier(rounds=5),
         OneClassPUClassifier(),
     ],
     expected_failed_checks=lambda _: WEIGHTS,

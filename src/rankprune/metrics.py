@@ -21,6 +21,8 @@ from rankprune.core._inputs import (
     BinaryLabels,
     BoolArray,
     FloatArray,
+    rows_equal_to,
+    validate_predictions,
     validate_scores,
     validate_weighted_labels,
 )
@@ -128,7 +130,7 @@ def clean_metrics(
     is_positive = checked.is_positive
     weight = np.ones(len(is_positive)) if given_weight is None else given_weight
     test_rates = _rates_among(is_positive, weight, noise_rates)
-    z = float(norm.ppf(0.5 + validate_level(level) / 2))
+    z = float(norm.isf((1 - validate_level(level)) / 2))
     cells = _cells(is_positive, _validate_predictions(predictions, checked, weight), weight)
     unmix = _unmixing(test_rates)
     found = {
@@ -174,7 +176,7 @@ def clean_scorer(metric: str, noise_rates: NoiseRates, *, pos_label: Any = None)
     True
     """
     validate_noise_rates(noise_rates)
-    if metric not in (*_METRICS, "roc_auc"):
+    if not isinstance(metric, str) or metric not in (*_METRICS, "roc_auc"):
         raise ValueError(
             f"metric must be one of {sorted([*_METRICS, 'roc_auc'])}, got {metric!r}. Pass a name."
         )
@@ -274,20 +276,16 @@ def _rates_among(
 def _validate_predictions(
     predictions: ArrayLike, labels: BinaryLabels, weight: NDArray[np.float64]
 ) -> BoolArray:
-    values = np.asarray(predictions)
-    if values.shape != labels.is_positive.shape:
-        raise ValueError(
-            f"predictions must have one label per row, got shape {values.shape} for "
-            f"{len(labels.is_positive)} labels. Pass what predict(X) returns."
-        )
-    known = np.isin(values, labels.classes) | (weight == 0)
+    values = validate_predictions(predictions, len(labels.is_positive), "predictions")
+    is_first, is_second = (rows_equal_to(values, value) for value in labels.classes.tolist())
+    known = is_first | is_second | (weight == 0)
     if not known.all():
         row = int(np.flatnonzero(~known)[0])
         raise ValueError(
             f"predictions must hold the label values {labels.classes.tolist()}; row {row} holds "
             f"{values[row : row + 1].tolist()[0]!r}. Pass what predict(X) returns, not scores."
         )
-    return np.asarray(values == labels.pos_label)
+    return is_second if labels.positive_column else is_first
 
 
 def _cells(
@@ -326,7 +324,7 @@ def _corrected(
     smoothed = (n_rows * cells + imagined) / n_smoothed
     middle, gradient = _value_and_gradient(terms, unmix @ smoothed)
     if gradient is None:
-        return CleanMetric(value, 0.0, 1.0, noisy)
+        return CleanMetric(value, min(value, 0.0), max(value, 1.0), noisy)
     slope = gradient @ unmix
     variance = float(smoothed @ slope**2 - (smoothed @ slope) ** 2) / n_smoothed
     return _with_interval(value, middle, variance, z, noisy)

@@ -11,6 +11,7 @@ from rankprune.core._inputs import (
     blocks,
     validate_batch,
     validate_choices,
+    validate_class_probabilities,
     validate_inputs,
     validate_labels,
     validate_probabilities,
@@ -282,6 +283,10 @@ def test_every_function_checks_its_input(function):
         function([1, 0], [0.1, 2])
     with pytest.raises(ValueError, match="sample_weight must be finite"):
         function([1, 0], [0.1, 0.2], sample_weight=[-1, 1])
+    with pytest.raises(ValueError, match="give each class at least 1e-12 of the total weight"):
+        function([1, 0], [0.1, 0.2], sample_weight=[1e-10, 1e10])
+    with pytest.raises(ValueError, match="must be 0 or lie between 1e-100 and 1e\\+100; row 1"):
+        function([1, 0], [0.1, 0.2], sample_weight=[1, 1e300])
     with pytest.raises(ValueError, match="pos_label must be one of"):
         function([1, 0], [0.1, 0.2], pos_label=5)
 
@@ -357,3 +362,17 @@ def test_an_empty_batch_has_no_labels():
 def test_one_byte_labels_of_a_batch_are_not_copied():
     labels = np.array([0, 1, 1], dtype=np.int8)
     assert np.shares_memory(validate_batch(labels, [0.1, 0.2, 0.3])[0], labels)
+
+
+def test_probabilities_of_many_classes_are_checked():
+    right = [[0.2, 0.3, 0.5], [1, 0, 0]]
+    assert validate_class_probabilities(right, 2, 3).dtype == np.float64
+    for wrong, message in (
+        (right[:1], r"2 rows and 3 columns, one per class .* got shape \(1, 3\)"),
+        ([["a", "b", "c"]] * 2, "must be real numbers"),
+        ([right[0], [0.5, 0.5, 0.5]], r"sum of 1 in each row; row 1 holds \[0.5, 0.5, 0.5\]"),
+        ([right[0], [np.nan, 0.5, 0.5]], "row 1 holds"),
+        ([right[0], [-0.5, 1.0, 0.5]], "row 1 holds"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            validate_class_probabilities(wrong, 2, 3)

@@ -24,6 +24,7 @@ from rankprune.core._inputs import (
     validate_probabilities,
     validate_sample_weight,
     validate_trusted,
+    validate_weighted_labels,
 )
 from rankprune.core._parameters import validate_rate, validate_share
 from rankprune.core._random import as_generator
@@ -215,6 +216,16 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
             lambda: validate_sample_weight([0], 1),
             "sample_weight must be above 0 for some row; all weights are zero. Pass None to weight"
             " all rows equally.",
+        ),
+        (
+            lambda: validate_weighted_labels(["no", "yes"], [1e10, 1e-10]),
+            "sample_weight must give each class at least 1e-12 of the total weight; rows labeled "
+            "'yes' have 1e-20 of it. Reduce the largest weights.",
+        ),
+        (
+            lambda: validate_weighted_labels(["no", "yes"], [1e-10, 1e10]),
+            "sample_weight must give each class at least 1e-12 of the total weight; rows labeled "
+            "'no' have 1e-20 of it. Reduce the largest weights.",
         ),
         (
             lambda: validate_sample_weight(["a"], 1),

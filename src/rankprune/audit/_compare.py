@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankprune.audit._estimate import judged_wrong
 from rankprune.audit._sample import AuditSample
-from rankprune.core._inputs import BoolArray, FloatArray
+from rankprune.core._inputs import BoolArray, FloatArray, rows_equal_to, validate_predictions
 
 # Two-sided 95 % quantile of the normal distribution.
 _Z = 1.959964
@@ -53,7 +53,10 @@ def compare_errors(
             "answers must hold at least one label; all of them are None. Judge some rows first."
         )
     truth = sample.is_positive ^ is_wrong
-    errors = [(np.asarray(one) == sample.positive) != truth for one in (before, after)]
+    errors = [
+        rows_equal_to(validate_predictions(one, len(truth), name), sample.positive) != truth
+        for one, name in ((before, "before"), (after, "after"))
+    ]
     share = np.asarray(sample.sizes) / sum(sample.sizes)
     stratum = sample.stratum[is_sure]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankprune.audit._sample import AuditSample
 from rankprune.core import Interval
-from rankprune.core._inputs import BoolArray
+from rankprune.core._inputs import BoolArray, are_equal, is_missing
 from rankprune.core._melded_intervals import Part, Quantity, melded_lower_limit, melded_upper_limit
 from rankprune.core._parameters import validate_level
 
@@ -135,23 +135,33 @@ def estimate(sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95
 
 def judged_wrong(sample: AuditSample, answers: Sequence[Any]) -> tuple[BoolArray, BoolArray]:
     """Return which labels of the sample are wrong, and which rows have a clear answer."""
-    if len(answers) != len(sample.rows):
+    if not isinstance(sample, AuditSample):
+        raise TypeError(
+            f"sample must be an AuditSample, got {type(sample).__name__}. Pass what draw returns."
+        )
+    try:
+        given = list(answers)
+    except TypeError as error:
+        raise TypeError(
+            f"answers must be a sequence of labels, got {type(answers).__name__}. Pass a list."
+        ) from error
+    if len(given) != len(sample.rows):
         raise ValueError(
             f"answers must have one answer for each of the {len(sample.rows)} rows of the sample, "
-            f"got {len(answers)}. Pass None for rows without an answer."
+            f"got {len(given)}. Pass None for rows without an answer."
         )
-    is_positive = np.zeros(len(answers), dtype=bool)
-    is_sure = np.zeros(len(answers), dtype=bool)
-    for position, answer in enumerate(answers):
-        if answer is None or answer != answer:
+    is_positive = np.zeros(len(given), dtype=bool)
+    is_sure = np.zeros(len(given), dtype=bool)
+    for position, answer in enumerate(given):
+        if is_missing(answer):
             continue
-        if answer not in (sample.positive, sample.negative):
+        if not (are_equal(answer, sample.positive) or are_equal(answer, sample.negative)):
             raise ValueError(
                 f"answers must be {sample.positive!r}, {sample.negative!r} or None; answer "
                 f"{position} is {answer!r}. Pass the correct label, not whether the given one is "
                 "correct."
             )
-        is_sure[position], is_positive[position] = True, answer == sample.positive
+        is_sure[position], is_positive[position] = True, are_equal(answer, sample.positive)
     return is_sure & (is_positive != sample.is_positive), is_sure
 
 

@@ -67,6 +67,10 @@ def plan(
     rows = np.bincount(stratum, minlength=4)
     wrong = _expected_wrong(is_positive, probabilities, noise_rates)
     expected = np.bincount(stratum, wrong, minlength=4) / np.maximum(rows, 1)
+    if not isinstance(sizes, Sequence):
+        raise TypeError(
+            f"sizes must be a sequence of sizes, got {type(sizes).__name__}. Pass e.g. (100, 200)."
+        )
     planned = {}
     for n in sizes:
         if validate_count(n, "sizes", 200) > len(is_positive):

@@ -26,6 +26,7 @@ from rankprune.methods import (
     BaggingPUClassifier,
     BiasedSVMClassifier,
     ConsistencyPruningClassifier,
+    CoTrainingClassifier,
     ElkanNotoClassifier,
     ImportanceReweightingClassifier,
     LabelDependentCostClassifier,
@@ -47,6 +48,7 @@ METHODS: dict[str, Any] = {
     "biased-svm": BiasedSVMClassifier(),
     "bagging-pu": BaggingPUClassifier(),
     "resvm": RESVMClassifier(),
+    "co-training": CoTrainingClassifier(),
     "consistency-pruning": ConsistencyPruningClassifier(),
     "one-class": OneClassPUClassifier(),
 }

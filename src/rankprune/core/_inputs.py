@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankprune.core._parameters import LARGEST
+
 # Number of rows per block: large enough to hide Python's overhead, small enough to stay in cache.
 BLOCK_ROWS = 1 << 16
 # Smallest positive weight; the largest is its inverse. Beyond them, squares would overflow.
 _LIGHTEST = 1e-100
+# Smallest share of the total weight of a class; a smaller one would be lost in rounding.
+_LEAST_SHARE = 1e-12
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.floating[Any]]
+
+# How far the sum of a row of probabilities may be from 1.
+_NEAR_ONE = 1e-3
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
@@ -78,12 +85,9 @@ def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArr
     """
     given, numbers = as_array(labels, "labels"), as_array(probabilities, "probabilities")
     for values, name in ((given, "labels"), (numbers, "probabilities")):
-        if values.ndim != 1:
-            raise ValueError(
-                f"{name} must be one-dimensional in every batch, got shape {values.shape}. Pass a "
-                "single column."
-            )
+        _refuse_other_shape(values, name)
     _refuse_other_length(numbers, len(given), "probabilities")
+    given = _of_label_type(given, "labels")
     _refuse_missing_labels(given, "labels")
     is_positive = given
     if not given.size:
@@ -102,9 +106,18 @@ def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArr
 def validate_batch_labels(labels: ArrayLike) -> NDArray[Any]:
     """Return the labels of a batch, of any values, after checking that none is missing."""
     values = as_array(labels, "labels")
-    values = values.astype(object) if values.dtype.kind in "OT" else values
+    _refuse_other_shape(values, "labels")
+    values = _of_label_type(values, "labels")
     _refuse_missing_labels(values, "labels")
     return values
+
+
+def _refuse_other_shape(values: NDArray[Any], name: str) -> None:
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional in every batch, got shape {values.shape}. Pass a "
+            "single column."
+        )
 
 
 def _refuse_other_labels(given: NDArray[Any]) -> None:
@@ -133,14 +146,53 @@ def validate_weighted_labels(
     classes, is_second = _two_classes(counted, name)
     if pos_label is None:
         pos_label = classes[1]
-    elif pos_label not in classes.tolist():
+    elif not any(are_equal(pos_label, value) for value in classes.tolist()):
         raise ValueError(
             f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
             "Pass the class you want to detect, with the same type as in the labels."
         )
     if weight is not None or is_second is None or pos_label != classes[1]:
-        is_second = np.asarray(values == pos_label, dtype=bool)
+        is_second = rows_equal_to(values, pos_label)
+    if weight is not None:
+        _refuse_lost_class(weight, is_second, classes, pos_label)
     return BinaryLabels(is_second, classes, pos_label), weight
+
+
+def _refuse_lost_class(
+    weight: NDArray[np.float64], is_positive: BoolArray, classes: NDArray[Any], pos_label: Any
+) -> None:
+    """Raise an error if one class weighs so little that its share would vanish by rounding."""
+    total, positive = float(weight.sum()), float(weight[is_positive].sum())
+    negative = float(weight[~is_positive].sum())
+    if min(positive, negative) >= _LEAST_SHARE * total:
+        return
+    is_lighter = classes == pos_label if positive < negative else classes != pos_label
+    raise ValueError(
+        f"sample_weight must give each class at least {_LEAST_SHARE:g} of the total weight; rows "
+        f"labeled {classes[is_lighter].tolist()[0]!r} have {min(positive, negative) / total:.2g} "
+        "of it. Reduce the largest weights."
+    )
+
+
+def validate_unlabeled(labels: ArrayLike, unlabeled: Any, *, name: str = "labels") -> BoolArray:
+    """Return which rows hold the value that marks unlabeled rows; some must, and some must not."""
+    if is_missing(unlabeled) or _is_container(unlabeled):
+        raise ValueError(
+            f"unlabeled must be a single value that is not missing, got {unlabeled!r}. Fill the "
+            "missing labels with a value of their own, such as -1, and pass that."
+        )
+    is_unlabeled = rows_equal_to(_label_values(labels, name), unlabeled)
+    if not is_unlabeled.any():
+        raise ValueError(
+            f"{name} must hold rows marked {unlabeled!r}, which means unlabeled, got none. Check "
+            "the value and its type; without such rows, fit the estimator itself."
+        )
+    if is_unlabeled.all():
+        raise ValueError(
+            f"{name} must hold labeled rows of two classes, but all rows are marked {unlabeled!r}, "
+            "which means unlabeled. Label a few of each class."
+        )
+    return is_unlabeled
 
 
 def validate_labels(
@@ -151,9 +203,9 @@ def validate_labels(
 
 
 def validate_probabilities(
-    probabilities: ArrayLike, n_rows: int, *, name: str = "probabilities"
+    probabilities: ArrayLike, n_rows: int | None, *, name: str = "probabilities"
 ) -> FloatArray:
-    """Return the probabilities as a float array of ``n_rows`` values in [0, 1]."""
+    """Return the probabilities as a float array of ``n_rows`` values (if given) in [0, 1]."""
     values = as_array(probabilities, name)
     if values.ndim == 2:
         raise ValueError(
@@ -165,8 +217,9 @@ def validate_probabilities(
         name,
         "Pass predict_proba(X)[:, 1].",
     )
-    _refuse_other_length(values, n_rows, name)
-    for rows in blocks(n_rows):
+    if n_rows is not None:
+        _refuse_other_length(values, n_rows, name)
+    for rows in blocks(len(values)):
         block = values[rows]
         # Written so that NaN, which compares false, is caught too.
         if not (block.min() >= 0 and block.max() <= 1):
@@ -243,6 +296,64 @@ def validate_mask(mask: ArrayLike, n_rows: int, name: str, marked: str) -> BoolA
     return values
 
 
+def validate_class_probabilities(
+    probabilities: ArrayLike, n_rows: int, n_classes: int
+) -> NDArray[np.float64]:
+    """Return the probability of every class, one row per label."""
+    values = as_array(probabilities, "probabilities")
+    advice = "Pass the result of predict_proba."
+    if values.shape != (n_rows, n_classes):
+        raise ValueError(
+            f"probabilities must have {n_rows} rows and {n_classes} columns, one per class in the "
+            f"order of classes_, got shape {values.shape}. {advice}"
+        )
+    reals: NDArray[np.float64] = _real_numbers(values, "probabilities", advice).astype(np.float64)
+    # Written so that NaN, which compares false, is caught too.
+    wrong = ~((reals >= 0).all(axis=1) & (np.abs(reals.sum(axis=1) - 1) <= _NEAR_ONE))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"probabilities must be at least 0 and have a sum of 1 in each row; row {row} holds "
+            f"{reals[row].tolist()}. {advice}"
+        )
+    return reals
+
+
+def validate_predictions(
+    predictions: ArrayLike, n_rows: int, name: str, advice: str = "Pass what predict(X) returns."
+) -> NDArray[Any]:
+    """Return labels of any values, one per row, such as predicted ones."""
+    values = as_array(predictions, name)
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must have one label per row, got shape {values.shape} for {n_rows} labels. "
+            f"{advice}"
+        )
+    values = _of_label_type(values, name)
+    if values.dtype == object:
+        _refuse_containers(values, name)
+    return values
+
+
+def validate_features(X: ArrayLike) -> NDArray[np.float64]:
+    """Return a table of numbers as float64, small enough to be squared."""
+    values = as_array(X, "X")
+    if values.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional, one row per label, got shape {values.shape}. Reshape it, "
+            "e.g. with X.reshape(-1, 1) for a single feature."
+        )
+    rows: NDArray[np.float64] = _real_numbers(values, "X", "Pass numbers.").astype(np.float64)
+    # Written so that NaN, which compares false, is caught too.
+    bad = np.argwhere(~(np.abs(rows) <= LARGEST))
+    if len(bad):
+        raise ValueError(
+            f"X must hold numbers from {-LARGEST:g} to {LARGEST:g}; row {bad[0][0]} holds "
+            f"{rows[tuple(bad[0])]:g}. Leave the row out, or scale the feature."
+        )
+    return rows
+
+
 def validate_choices(values: Any, name: str) -> list[float]:
     """Return a non-empty list of positive numbers to choose from."""
     choices = _real_numbers(
@@ -264,27 +375,38 @@ def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
             f"{name} must hold one label per row: Rank Pruning requires y to be passed, but the "
             "target y is None. Pass the given labels, right or wrong."
         )
-    values = _one_dimensional(as_array(labels, name), name, "one label per row")
+    values = _of_label_type(
+        _one_dimensional(as_array(labels, name), name, "one label per row"), name
+    )
+    _refuse_missing_labels(values, name)
+    return values
+
+
+def _of_label_type(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return label values of a dtype that can be compared, variable-width text as objects."""
     if values.dtype.kind not in "biufUOT":
         complex_note = "Complex data not supported. " if values.dtype.kind == "c" else ""
         raise ValueError(
             f"{name} must be numbers, booleans or strings, got dtype {values.dtype}. {complex_note}"
             "Convert them, e.g. with astype(str)."
         )
-    if values.dtype.kind in "OT":
-        values = values.astype(object)
-    _refuse_missing_labels(values, name)
-    return values
+    return values.astype(object, copy=False) if values.dtype.kind in "OT" else values
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
     """Return the values as an array, after checking that none is masked."""
     if np.ma.is_masked(values):
-        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
+        row = int(np.argwhere(np.atleast_1d(np.ma.getmaskarray(values)))[0][0])
         raise ValueError(
             f"{name} must not be missing; row {row} is masked. Leave masked rows out, or fill them."
         )
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be an array of single values, but NumPy cannot convert "
+            f"{type(values).__name__}: {error} Pass one value per row."
+        ) from error
 
 
 def _one_dimensional(values: NDArray[Any], name: str, content: str) -> NDArray[Any]:
@@ -302,11 +424,13 @@ def _real_numbers(values: NDArray[Any], name: str, advice: str) -> FloatArray:
     if values.dtype.kind == "f" and values.dtype.itemsize in (4, 8):
         # Code that reads the bits of a float would misread bytes in a foreign order.
         return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
-    if values.dtype.kind in "biufO":
+    is_complex = values.dtype.kind == "O" and any(map(np.iscomplexobj, values.ravel().tolist()))
+    if values.dtype.kind in "biufO" and not is_complex:
         try:
-            return values.astype(np.float64)
-        except (TypeError, ValueError):
-            pass  # strings or missing values in an object array: reported below
+            with np.errstate(over="ignore"):  # beyond the range of float64 is infinite
+                return values.astype(np.float64)
+        except (OverflowError, TypeError, ValueError):
+            pass  # objects that are no numbers, or too large: reported below
     raise ValueError(f"{name} must be real numbers, got dtype {values.dtype}. {advice}")
 
 
@@ -334,7 +458,8 @@ def _refuse_missing_labels(values: NDArray[Any], name: str) -> None:
     if values.dtype.kind == "f":
         missing = ~np.isfinite(values)
     elif values.dtype.kind == "O":
-        missing = np.fromiter((_is_missing(value) for value in values), bool, len(values))
+        _refuse_containers(values, name)
+        missing = np.fromiter((_is_no_label(value) for value in values), bool, len(values))
     else:
         return
     rows = np.flatnonzero(missing)
@@ -345,12 +470,54 @@ def _refuse_missing_labels(values: NDArray[Any], name: str) -> None:
         )
 
 
-def _is_missing(value: Any) -> bool:
-    # None, NaN and NaT differ from themselves; pandas.NA refuses to be compared at all.
+def _refuse_containers(values: NDArray[Any], name: str) -> None:
+    for row, value in enumerate(values.tolist()):
+        if _is_container(value):
+            raise ValueError(
+                f"{name} must be single values; row {row} holds {value!r}. Pass one label per row."
+            )
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, Sized) and not isinstance(value, str | bytes)
+
+
+def _is_no_label(value: Any) -> bool:
+    return is_missing(value) or (isinstance(value, float | np.floating) and np.isinf(value))
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a single value is missing: None, NaN, NaT or pandas.NA."""
+    # NaN and NaT differ from themselves; pandas.NA refuses to be compared at all.
     try:
         return value is None or bool(value != value)
     except TypeError:
         return True
+    except ValueError:  # an array has no truth value, but it is there
+        return False
+
+
+def rows_equal_to(values: NDArray[Any], value: Any) -> BoolArray:
+    """Return which rows hold a value; objects that cannot be compared do not."""
+    try:
+        with np.errstate(over="ignore"):
+            found = np.asarray(values == value, dtype=bool)
+        if found.shape == values.shape and not _is_container(value):
+            return found
+    except (OverflowError, TypeError, ValueError):
+        pass  # some objects cannot be compared: one by one
+    return np.fromiter((are_equal(value, one) for one in values), bool, len(values))
+
+
+def are_equal(one: Any, other: Any) -> bool:
+    """Return whether two single values are equal; values that cannot be compared are not."""
+    if _is_container(one):
+        return False
+    try:
+        with np.errstate(over="ignore"):
+            return bool(one == other)
+    except (OverflowError, TypeError, ValueError):
+        return False
 
 
 def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArray | None]:
@@ -360,8 +527,9 @@ def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArr
         if found is not None:
             return found
     try:
-        classes = np.unique(values)
-    except TypeError:
+        with np.errstate(over="ignore"):  # NumPy rounds to compare numbers of different types
+            classes = np.unique(values)
+    except (OverflowError, TypeError, ValueError):
         kinds = sorted({type(value).__name__ for value in values})
         raise ValueError(
             f"{name} must be of one type that can be sorted, got {', '.join(kinds)}. "

@@ -193,7 +193,7 @@ def row_intervals(
     random_state: RandomState,
 ) -> NoiseRateIntervals:
     """Return bootstrap intervals around the rates; known rates stay fixed."""
-    validate_level(level)
+    level = validate_level(level)
     replicates = row_replicates(inputs, method, n_resamples, random_state)
     sizes = label_rows(inputs.is_positive, inputs.sample_weight)
     return intervals_from(rates, replicates, level, OVER_ROWS, known, sizes=sizes)
@@ -333,7 +333,8 @@ def intervals_from(
 
     If the resamples agree, the width follows from the number of rows of each label (``sizes``).
     """
-    tail = (1 - validate_level(level)) / 2
+    level = validate_level(level)
+    tail = (1 - level) / 2
     replicates = [resampled_rates(replicate, *known) for replicate in replicates]
     points = _known_names(known)
     rows_of = _rows_of_rates(rates, sizes)

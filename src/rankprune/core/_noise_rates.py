@@ -143,6 +143,11 @@ class NoiseRates:
             value = getattr(self, name)
             if value is not None:
                 validate(value, name)
+        if self.counts is not None and not isinstance(self.counts, ConfidentCounts):
+            raise TypeError(
+                f"counts must be ConfidentCounts or None, got {type(self.counts).__name__}. Leave "
+                "it out if there are no counts."
+            )
 
     @classmethod
     def from_noise_rates(
@@ -414,11 +419,11 @@ class NoiseRates:
         )
 
 
-def validate_noise_rates(noise_rates: Any) -> None:
+def validate_noise_rates(noise_rates: Any, name: str = "noise_rates") -> None:
     """Raise a TypeError unless the argument is an instance of NoiseRates."""
     if not isinstance(noise_rates, NoiseRates):
         raise TypeError(
-            f"noise_rates must be NoiseRates, got {type(noise_rates).__name__}. Pass what "
+            f"{name} must be NoiseRates, got {type(noise_rates).__name__}. Pass what "
             "estimate_noise_rates returns, or NoiseRates.from_noise_rates(...)."
         )
 

@@ -135,7 +135,8 @@ def importance_weights(
     # If noise cannot cause this label, every such label is right, however unlikely: the limit of
     # the share is 1, where the formula gives 0 / 0.
     share = np.where(noise > 0, 0.0, 1.0)
-    np.divide(likely - noise, likely, out=share, where=likely > 0)
+    with np.errstate(over="ignore"):  # minus infinity, which becomes 0
+        np.divide(likely - noise, likely, out=share, where=likely > 0)
     return np.maximum(share, 0.0) / (1 - positive - negative)
 
 
@@ -164,14 +165,14 @@ def unlabeled_weights(probabilities: ArrayLike, label_frequency: float) -> NDArr
     >>> unlabeled_weights([0.0, 0.25, 0.5], 0.5).round(3).tolist()
     [0.0, 0.333, 1.0]
     """
-    score = np.asarray(validate_probabilities(probabilities, len(np.atleast_1d(probabilities))))
+    score = np.asarray(validate_probabilities(probabilities, None), dtype=np.float64)
     frequency = validate_label_frequency(label_frequency)
-    odds = (1 - frequency) / frequency
     # From p = c on, the ratio is at least 1 and is capped, so there is no division by 0.
     below = score < frequency
-    weights = np.where(below, 0.0, 1.0 if odds > 0 else 0.0)
-    np.divide(odds * score, 1 - score, out=weights, where=below)
-    return np.minimum(weights, 1.0)
+    weights = np.full(len(score), 1.0 if frequency < 1 else 0.0)
+    part = score[below]
+    weights[below] = np.minimum((1 - frequency) * (part / frequency) / (1 - part), 1.0)
+    return weights
 
 
 def _usable_rates(noise_rates: Any) -> tuple[float, float]:

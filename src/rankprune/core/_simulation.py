@@ -8,8 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from rankprune.core._inputs import count_true, validate_labels
-from rankprune.core._parameters import validate_rate, validate_share
+from rankprune.core._inputs import (
+    as_array,
+    count_true,
+    validate_features,
+    validate_labels,
+)
+from rankprune.core._parameters import (
+    as_number,
+    validate_count,
+    validate_finite,
+    validate_rate,
+    validate_share,
+)
 from rankprune.core._random import RandomState, as_generator
 
 # Variance of the paper's positive class; its negative class has unit variance.
@@ -73,6 +84,11 @@ def flip_labels(
         positive_rate, negative_noise_rate, positive_label_error_rate, n_positive / n_negative
     )
     generator = as_generator(random_state)
+    if not isinstance(exact, bool | np.bool_):
+        raise ValueError(
+            f"exact must be True or False, got {exact!r}. Pass True to flip the rounded number of "
+            "rows of each class."
+        )
     if exact:
         is_flipped = np.zeros(len(is_positive), dtype=bool)
         for label, rate in ((True, positive_rate), (False, negative_rate)):
@@ -82,11 +98,9 @@ def flip_labels(
     else:
         rates = np.where(is_positive, positive_rate, negative_rate)
         is_flipped = generator.random(len(is_positive)) < rates
-    negative_label, positive_label = checked.classes
-    if positive_label != checked.pos_label:
-        negative_label, positive_label = positive_label, negative_label
-    flipped = np.where(is_positive != is_flipped, positive_label, negative_label)
-    return np.asarray(flipped, dtype=checked.classes.dtype)
+    column = checked.positive_column
+    flipped: NDArray[Any] = checked.classes[np.where(is_positive != is_flipped, column, 1 - column)]
+    return flipped
 
 
 def make_gaussians(
@@ -120,12 +134,15 @@ def make_gaussians(
     ((100, 2), 20)
     """
     generator = as_generator(random_state)
+    n_rows = validate_count(n_rows, "n_rows", 5000)
+    n_features = validate_count(n_features, "n_features", 2)
+    distance = validate_finite(separability, "separability", 4)
     true_labels = np.zeros(n_rows, dtype=np.int64)
     true_labels[: round(validate_share(prevalence, "prevalence") * n_rows)] = 1
     generator.shuffle(true_labels)
     scale = np.where(true_labels == 1, np.sqrt(_POSITIVE_VARIANCE), 1.0)[:, None]
     X = generator.standard_normal((n_rows, n_features)) * scale
-    return X + separability * true_labels[:, None], true_labels
+    return X + distance * true_labels[:, None], true_labels
 
 
 def gaussian_posterior(
@@ -145,7 +162,9 @@ def gaussian_posterior(
     >>> gaussian_posterior([[0.0, 0.0], [4.0, 4.0]]).round(6).tolist()
     [0.0, 1.0]
     """
-    rows = np.asarray(X, dtype=np.float64)
+    rows = validate_features(X)
+    separability = validate_finite(separability, "separability", 4)
+    prevalence = validate_share(prevalence, "prevalence")
     log_odds = np.log(prevalence / (1 - prevalence))
     log_odds = log_odds - 0.5 * rows.shape[1] * np.log(_POSITIVE_VARIANCE)
     distance = ((rows - separability) ** 2).sum(axis=1) / _POSITIVE_VARIANCE
@@ -174,19 +193,25 @@ def add_uniform_rows(
     >>> X.shape, int(is_added.sum())
     ((150, 2), 50)
     """
-    rows = np.asarray(X, dtype=np.float64)
-    classes = validate_labels(labels).classes
+    rows, checked = validate_features(X), validate_labels(labels)
+    n_labels = len(checked.is_positive)
+    if len(rows) != n_labels:
+        raise ValueError(
+            f"X must have one row per label, got {len(rows)} rows for {n_labels} labels. Check that"
+            " both come from the same rows."
+        )
     generator = as_generator(random_state)
-    if not 0 <= share < np.inf:
+    times = as_number(share)
+    if times is None or not 0 <= times < np.inf:
         raise ValueError(
             f"share must be a finite number of at least 0, got {share!r}. Pass 0.5 to add half as "
             "many rows as there are."
         )
-    n_added = round(share * len(rows))
+    n_added = round(times * len(rows))
     added = generator.uniform(-_ADDED_HALF_WIDTH, _ADDED_HALF_WIDTH, (n_added, rows.shape[1]))
     return (
         np.concatenate([rows, added]),
-        np.concatenate([np.asarray(labels), generator.choice(classes, n_added)]),
+        np.concatenate([as_array(labels, "labels"), generator.choice(checked.classes, n_added)]),
         np.repeat([False, True], [len(rows), n_added]),
     )
 

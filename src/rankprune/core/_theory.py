@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._inputs import count_true, validate_labels, validate_probabilities
-from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
+from rankprune.core._parameters import validate_thresholds
+from rankprune.core._rate_algebra import part_of
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def ideal_thresholds(rates: NoiseRates) -> tuple[float, float]:
     >>> ideal_thresholds(NoiseRates.from_noise_rates(0.5, 0.0, observed_prevalence=0.25))
     (0.5, 0.16666666666666666)
     """
+    validate_noise_rates(rates, "rates")
     correct, wrong = 1 - rates.positive_noise_rate, rates.negative_noise_rate
     pi1, pi0 = rates.positive_label_error_rate, rates.negative_label_error_rate
     return correct * (1 - pi1) + wrong * pi1, correct * pi0 + wrong * (1 - pi0)
@@ -83,7 +86,8 @@ def perfect_probabilities(posterior: ArrayLike, rates: NoiseRates) -> NDArray[np
     >>> perfect_probabilities([0.0, 0.5, 1.0], rates).tolist()
     [0.25, 0.375, 0.5]
     """
-    truth = np.asarray(posterior, dtype=np.float64)
+    validate_noise_rates(rates, "rates")
+    truth = np.asarray(validate_probabilities(posterior, None, name="posterior"), dtype=np.float64)
     return (1 - rates.positive_noise_rate) * truth + rates.negative_noise_rate * (1 - truth)
 
 
@@ -168,7 +172,8 @@ def expected_noise_rates(
     """
     truth = validate_labels(true_labels, name="true_labels").is_positive
     g = validate_probabilities(probabilities, len(truth))
-    lower, upper = thresholds
+    validate_noise_rates(rates, "rates")
+    lower, upper = validate_thresholds(thresholds)
     n_positive = count_true(truth)
     n_negative = len(truth) - n_positive
     delta_p1 = count_true(truth & (g < lower))
@@ -178,8 +183,8 @@ def expected_noise_rates(
     rho1, rho0 = rates.positive_noise_rate, rates.negative_noise_rate
     signal = 1 - rho1 - rho0
     return ExpectedNoiseRates(
-        positive_noise_rate=rho1 + signal * delta_n1 / (n_positive - delta_p1 + delta_n1),
-        negative_noise_rate=rho0 + signal * delta_p0 / (n_negative - delta_n0 + delta_p0),
+        positive_noise_rate=rho1 + signal * part_of(delta_n1, n_positive - delta_p1 + delta_n1),
+        negative_noise_rate=rho0 + signal * part_of(delta_p0, n_negative - delta_n0 + delta_p0),
         positives_below_positive_threshold=delta_p1,
         negatives_above_positive_threshold=delta_n1,
         positives_below_negative_threshold=delta_p0,
@@ -214,7 +219,7 @@ def robustness_conditions(
     truth = validate_labels(true_labels, name="true_labels").is_positive
     g = validate_probabilities(probabilities, len(truth))
     error = g - perfect_probabilities(truth, rates)
-    lower, upper = thresholds
+    lower, upper = validate_thresholds(thresholds)
     return (
         bool((error[~truth] < lower - rates.negative_noise_rate).all()),
         bool((error[truth] > -(1 - rates.positive_noise_rate - upper)).all()),

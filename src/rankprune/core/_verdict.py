@@ -126,7 +126,7 @@ def judge_labels(
     'clean'
     """
     checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
-    members = _columns(probabilities, len(checked.is_positive))
+    members = probability_columns(probabilities, len(checked.is_positive))
     return judge(Inputs(checked.is_positive, np.mean(members, axis=0), weight), members, method)
 
 
@@ -169,7 +169,8 @@ def judge(
     return Verdict(level, reasons, affected, noisy_auc, clean_auc, rates, len(members))
 
 
-def _columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
+def probability_columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
+    """Return the probabilities of each model, from one column or several."""
     values = as_array(probabilities, "probabilities")
     if values.ndim == 2 and values.shape[1] > 0:
         columns = [validate_probabilities(column, n_rows) for column in values.T]

@@ -16,6 +16,9 @@ from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._shares import row_weights, share_band
 from rankprune.core.counting._score_groups import group_scores
 
+# More bins than there can be rows.
+_MAX_BINS = 1 << 53
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -74,11 +77,11 @@ def calibration(
     >>> round(calibration([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], n_bins=2).error, 3)
     0.1
     """
-    n_bins = validate_count(n_bins, "n_bins", 10)
+    n_bins = min(validate_count(n_bins, "n_bins", 10), _MAX_BINS)
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
-    validate_level(level)
+    level = validate_level(level)
     rows = row_weights(inputs.is_positive, inputs.sample_weight)
     groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
     bins = np.minimum((groups.mid_ranks() * n_bins).astype(np.intp), n_bins - 1)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankprune.core import Verdict, judge_labels
 from rankprune.core._inputs import validate_weighted_labels
+from rankprune.core._verdict import probability_columns
 from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, NoiseEstimator
 from rankprune.diagnostics._calibration import Calibration, calibration
 from rankprune.diagnostics._separability import SeparabilityCurve, separability_curve
@@ -102,9 +103,8 @@ def diagnose(
     """
     weighted = {"sample_weight": sample_weight, "pos_label": pos_label}
     verdict = judge_labels(labels, probabilities, method=method, **weighted)
-    values = np.asarray(probabilities)
-    mean = values.mean(axis=1) if values.ndim == 2 else values
     checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
+    mean = np.mean(probability_columns(probabilities, len(checked.is_positive)), axis=0)
     contradicted = float(np.average((mean > 0.5) != checked.is_positive, weights=weight))
     wrong = verdict.noise_rates.wrong_share
     return Diagnosis(

@@ -28,6 +28,11 @@ class Display:
                     "Plots need matplotlib, which is not installed. Install rankprune[plot]."
                 ) from error
             ax = plt.subplots(layout="constrained")[1]
+        if not hasattr(ax, "figure"):
+            raise TypeError(
+                f"ax must be axes of matplotlib or None, got {type(ax).__name__}. Pass one of "
+                "plt.subplots(), or None for new axes."
+            )
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 

@@ -23,6 +23,8 @@ _MOST_CERTAIN, _CERTAIN = 0.25, 0.6
 # A curve that rises by more standard errors than this between the two parts is not flat.
 _Z_FLAT = 2.576
 _MIN_ROWS = 20
+# More thresholds than any plot can show.
+_MAX_POINTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -114,27 +116,28 @@ def separability_curve(
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
-    validate_level(level)
-    n_points = validate_count(n_points, "n_points", 200)
+    level = validate_level(level)
+    n_points = min(validate_count(n_points, "n_points", 200), _MAX_POINTS)
     rows = row_weights(inputs.is_positive, inputs.sample_weight)
     groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
     return SeparabilityCurve(
         positive=_side(
-            groups.scores[::-1], groups.negatives[::-1], groups.rows[::-1], level, n_points
+            groups.scores[::-1], groups.negatives[::-1], groups.positives[::-1], level, n_points
         ),
-        negative=_side(groups.scores, groups.positives, groups.rows, level, n_points),
+        negative=_side(groups.scores, groups.positives, groups.negatives, level, n_points),
     )
 
 
 def _side(
     scores: NDArray[np.float64],
     other: NDArray[np.float64],
-    rows: NDArray[np.float64],
+    own: NDArray[np.float64],
     level: float,
     n_points: int,
 ) -> SeparabilitySide:
-    beyond, other = np.cumsum(rows), np.cumsum(other)
-    n_class = beyond[-1] - other[-1]
+    # Summed on its own: the difference of two sums is 0 if the other class is much heavier.
+    n_class = float(own.sum())
+    beyond, other = np.cumsum(other + own), np.cumsum(other)
     flat = _is_flat(beyond, other, n_class)
     grid = np.geomspace(beyond[0], beyond[-1], n_points)
     shown = np.unique(np.minimum(np.searchsorted(beyond, grid), len(beyond) - 1))

@@ -139,6 +139,16 @@ class TestProperties:
         assert one.negative_noise_rate == pytest.approx(two.positive_noise_rate, abs=1e-6)
 
 
+@pytest.mark.parametrize("name", ["scott", "scott-2015"])
+def test_scott_uses_only_the_order_of_scores(name):
+    X, y = make_gaussians(1000, separability=2, prevalence=0.4, random_state=0)
+    s = flip_labels(y, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
+    g = 0.6 * gaussian_posterior(X, separability=2, prevalence=0.4) + 0.1
+    found, distorted = (estimate_noise_rates(s, scores, method=name) for scores in (g, g**3))
+    assert found.positive_noise_rate == distorted.positive_noise_rate
+    assert found.negative_noise_rate == distorted.negative_noise_rate
+
+
 def test_scott_comes_down_to_the_truth_as_rows_grow():
     found = []
     for n in (500, 50_000):

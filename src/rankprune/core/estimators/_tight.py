@@ -59,17 +59,18 @@ def tight(
 def smallest_shares(groups: ScoreGroups, evidence: Evidence) -> tuple[float, float]:
     """Return the best bounds of the positive and of the negative noise rate."""
     return (
-        _smallest_share(groups.negatives[::-1], groups.rows[::-1], evidence),
-        _smallest_share(groups.positives, groups.rows, evidence),
+        _smallest_share(groups.negatives[::-1], groups.positives[::-1], evidence),
+        _smallest_share(groups.positives, groups.negatives, evidence),
     )
 
 
 def _smallest_share(
-    wrong: NDArray[np.float64], rows: NDArray[np.float64], evidence: Evidence
+    wrong: NDArray[np.float64], right: NDArray[np.float64], evidence: Evidence
 ) -> float:
     """Return the share of wrong labels beyond the threshold at which its bound is smallest."""
-    beyond, wrong_beyond = np.cumsum(rows), np.cumsum(wrong)
-    n_class = beyond[-1] - wrong_beyond[-1]
+    beyond, wrong_beyond = np.cumsum(wrong + right), np.cumsum(wrong)
+    # Summed on its own: the difference of the two sums is 0 if the other class is much heavier.
+    n_class = float(right.sum())
     # Never more than the class itself: with fewer rows the bound is wide, but does not have to
     # include the other class. The class is not empty, because the labels hold two values.
     least = min(max(_MIN_ROWS, evidence.support * n_class), n_class)
