@@ -174,7 +174,7 @@ LAYERS = (
     ("tasks", "check, model, export, comparison"),
     ("record of a check", "run"),
     ("data and trust", "table, diagnostics, audit"),
-    ("estimators", "classifier, methods, spark"),
+    ("estimators", "classifier, methods, spark, torch"),
     ("building blocks", "learners, metrics, stream"),
     ("core", "core, exceptions, storage"),
 )

@@ -27,6 +27,26 @@ def few_resamples():
     _answer._N_RESAMPLES = before
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_scoring():
+    """Let checks score their rows once only."""
+    from rankprune.check import _stability
+
+    before, _stability._MAX_ROWS = _stability._MAX_ROWS, 0
+    yield before
+    _stability._MAX_ROWS = before
+
+
+@pytest.fixture(scope="module")
+def two_scorings(one_scoring):
+    """Let checks of small tables score their rows twice, as they do outside of tests."""
+    from rankprune.check import _stability
+
+    _stability._MAX_ROWS = one_scoring
+    yield
+    _stability._MAX_ROWS = 0
+
+
 @pytest.fixture
 def command(capsys):
     """Run a command in this process; return exit code, standard output and standard error."""

@@ -1,7 +1,14 @@
-"""Benchmarks are only run by hand, but the names that they import must exist."""
+"""Benchmarks are only run by hand, but the names that they import must exist.
+
+The one that kills commands must notice what it is there to notice.
+"""
 
 import ast
 import importlib
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,3 +31,95 @@ def test_names_imported_from_the_package_exist(path):
         for alias in node.names:
             if not hasattr(module, alias.name):
                 importlib.import_module(f"{node.module}.{alias.name}")
+
+
+# Damages files on purpose, in a separate process: it replaces parts of the package, and forks.
+DAMAGED = """
+import json, os, random, sys
+from pathlib import Path
+import kills
+from rankprune.run import _directory
+
+kills.main(["--kills", "2", "--seed", "1", "--jobs", "1"])
+stage = kills.Stage(Path(sys.argv[1]))
+found = {name: stage.attempt(name, random.Random(0)) for name in ("report", "review")}
+
+
+def write_half(path, content):
+    path.write_bytes(content[:20])
+    os.kill(os.getpid(), 9)
+
+
+def leave_part():
+    marker = stage.base / "marker"
+    (stage.work / ".rankprune-other.part").touch()
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), 9)
+    return report()
+
+
+def lose_decisions():
+    (stage.work / "run" / "review.sqlite").unlink()
+    os.kill(os.getpid(), 9)
+
+
+stage.usual["report"].moment = lambda rng: kills.NEVER
+report, stage.commands["report"] = stage.commands["report"], leave_part
+found["debris"] = stage.attempt("report", random.Random(0))
+stage.commands["report"] = lose_decisions
+found["lost"] = stage.attempt("report", random.Random(0))
+stage.commands["report"], _directory.write_whole = report, write_half
+found["half"] = stage.attempt("report", random.Random(0))
+
+old = {"x": 1, kills.LOG: [["a"], None]}
+logs = (["a"], ["a", "b"], ["a", "c"], ["a", "b", "c"], ["a", "b", "c", "d"], ["b"])
+seen = [kills.state_of_review({**old, kills.LOG: [log, None]}, old, {"b": 7}) for log in logs]
+seen.append(kills.state_of_review({**old, "x": 2}, old, {}))
+seen.append(kills.state_of_review(old, old, {}))
+print(json.dumps([{name: vars(one) for name, one in found.items()}, seen]))
+kills.finish(list(found.values()), ["report", "review"])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_kills_do_no_harm_and_half_a_file_lost_decisions_and_debris_are_noticed(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGED, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join([str(FOLDER), *sys.path]),
+        },
+    )
+    # The damage is reported at the end.
+    assert done.stderr.splitlines()[-1:] == ["3 of 5 kills did harm"], done.stderr
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[11].split()[:2] == ["all", "2"]
+    assert lines[11].split()[-2:] == ["0", "0"]
+    assert lines[12].startswith("2 commands killed (SIGKILL): every file was the old or the")
+    found, seen = json.loads(lines[13])
+    for name in ("report", "review"):
+        assert found[name]["wrong"] == found[name]["debris"] == []
+        assert found[name]["state"] in ("old", "new")
+    assert found["debris"]["debris"] == [".rankprune-other.part"]
+    assert found["debris"]["wrong"] == []
+    assert found["lost"]["state"] == found["half"]["state"] == "wrong"
+    assert found["lost"]["wrong"][0] == "neither old nor new: run/review.sqlite"
+    assert "result.json is not a rankprune result" in found["half"]["wrong"][0]
+    assert seen == [
+        "lost decisions: 1",
+        "new",
+        "lost decisions: 1",
+        "new",
+        "there are decisions that nobody made",
+        "lost decisions: 1",
+        "a review changed other files than the log",
+        "old",
+    ]
+    assert [line.split()[0] for line in lines[14:]] == ["command", "report", "review,", "all"]
+    assert lines[-1].split()[1] == "5"
+    assert lines[-1].split()[-2:] == ["2", "1"]

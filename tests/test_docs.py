@@ -56,6 +56,7 @@ PUBLIC = (
     "rankprune.methods",
     "rankprune.metrics",
     "rankprune.stream",
+    "rankprune.torch",
 )
 API = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "rankprune"
 LEVELS = (
     {"core", "exceptions", "storage"},
     {"learners", "metrics", "stream"},
-    {"classifier", "methods", "spark"},
+    {"classifier", "methods", "spark", "torch"},
     {"table", "diagnostics", "audit"},
     {"run"},
     {"check", "model", "export", "comparison"},
@@ -35,9 +35,11 @@ EXTRAS = {
     "skops": {"model/_file.py"},
     "starlette": {"review"},
     "uvicorn": {"review"},
+    # A dependency of uvicorn.
+    "h11": {"review"},
     "matplotlib": {"diagnostics", "report", "experiments"},
     "cleanlab": {"experiments"},
-    "torch": {"experiments"},
+    "torch": {"torch"},
     "numba": {"core/counting/_compiled.py"},
     "llvmlite": {"core/counting/_compiled.py"},
     "pandas": {"comparison"},

@@ -20,6 +20,7 @@ PAGES = sorted(
 )
 # Snippets that need files or Spark have their own test.
 ELSEWHERE = {"scale.md"}
+NEED_TORCH = {"networks.md"}
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
@@ -54,6 +55,8 @@ def names():
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
 def test_the_snippets_of_a_page_print_what_it_says(page, names, capsys):
+    if page in NEED_TORCH:
+        pytest.importorskip("torch")
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     for number, (kind, text) in enumerate(blocks):
         if kind == "text":

@@ -53,7 +53,17 @@ _HOMES = {
     "write_report": "rankprune.report",
 }
 
-_MODULES = ("audit", "core", "diagnostics", "exceptions", "methods", "metrics", "stream", "table")
+_MODULES = (
+    "audit",
+    "core",
+    "diagnostics",
+    "exceptions",
+    "methods",
+    "metrics",
+    "stream",
+    "table",
+    "torch",
+)
 
 
 def __getattr__(name: str) -> Any:

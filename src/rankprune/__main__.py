@@ -6,14 +6,14 @@ import sys
 def main() -> None:
     """Run the command line, or say what to install for it."""
     try:
-        from rankprune.cli import cli, exit_code, leave_soon_when_interrupted
+        from rankprune.cli import cli, exit_code, start_process
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
         sys.exit("The command line needs click. Install it with: pip install 'rankprune[cli]'")
     except KeyboardInterrupt:
         sys.exit(130)
-    leave_soon_when_interrupted()
+    start_process()
     sys.exit(exit_code(lambda: cli.main(prog_name="rankprune", standalone_mode=False)))
 
 

@@ -15,7 +15,7 @@ from rankprune.check import check_table
 from rankprune.core import NoiseRates, flip_labels
 from rankprune.model import TableModel, predict_table, train_model, train_plain
 from rankprune.report import write_report
-from rankprune.storage._atomic import write_whole
+from rankprune.storage._atomic import refuse_unwritable, write_whole
 
 _RUN = "digits.csv.rankprune"
 _NAMES = np.asarray(["even", "odd"])
@@ -111,6 +111,8 @@ def run_demo(
 
 def refuse_other_folder(folder: Path, force: bool = False) -> None:
     """Raise an error if the demo would replace files of the user's, or a reviewed demo."""
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is not a folder. Choose a folder for the demo.")
     own = (folder / _RUN).is_dir() or not folder.is_dir()
     if not own and any(folder.iterdir()):
         raise FileExistsError(f"{folder} already holds other files. Choose another folder.")
@@ -119,6 +121,7 @@ def refuse_other_folder(folder: Path, force: bool = False) -> None:
             f"{folder} holds a demo that someone has reviewed. Pass force=True to replace it, or "
             "choose another folder."
         )
+    refuse_unwritable(folder)
 
 
 def _write(path: Path, X: NDArray[np.float64], labels: NDArray[np.int64] | None) -> Path:

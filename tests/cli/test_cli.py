@@ -162,6 +162,21 @@ def test_the_demo_replaces_only_its_own_files(command, tmp_path):
     assert (tmp_path / "new.csv").read_text() == "mine"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and /dev/null")
+def test_the_demo_names_a_place_that_cannot_be_its_folder(command, tmp_path):
+    (tmp_path / "t.csv").write_text("mine")
+    for place in ("/dev/null", tmp_path / "t.csv"):
+        code, _, err = command("demo", "-o", place)
+        assert code == 2
+        assert str(place) in err
+        assert "Errno" not in err
+        inside = f"{place}/demo"
+        code, _, err = command("demo", "-o", inside)
+        assert code == 2
+        assert err.startswith(f"Error: {inside} cannot be written to: Not a directory. Choose")
+    assert (tmp_path / "t.csv").read_text() == "mine"
+
+
 GOOD = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i % 7, i % 5, i % 2) for i in range(40))
 
 
@@ -305,49 +320,33 @@ def test_a_full_disk_is_one_line_and_leaves_no_run(people, tmp_path):
     assert not run.exists() or listed(run) == []
 
 
-KILLED = """
-import os, sys
-from pathlib import Path
-moment = int(sys.argv.pop(1))
-replace = Path.replace
-def counted(self, target):
-    global moment
-    moment -= 1
-    if moment == 0:
-        os.kill(os.getpid(), 9)
-    return replace(self, target)
-Path.replace = counted
-sys.argv[0] = "rankprune"
-from rankprune.__main__ import main
-main()
-"""
-
-
-def test_a_run_killed_at_any_write_is_old_or_new_or_reported_as_cut_short(
+def test_decisions_stay_when_a_run_is_replaced_and_those_on_changed_rows_no_longer_count(
     command, people, tmp_path
 ):
+    from rankprune.review._queue import Filter
+    from rankprune.review._serve import open_queue
+
     run = tmp_path / "run"
-    words = ("check", people, "--label", "label", *QUICK, "-o", run, "--force", "-q")
-    assert command(*words)[0] == 0
-    old = {path.name: path.read_bytes() for path in run.iterdir()}
-    for moment in (1, 2, 3):
-        ended = subprocess.run(
-            [sys.executable, "-c", KILLED, str(moment), *map(str, words), "--seed", "1"],
-            capture_output=True,
-            check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        assert ended.returncode == -9
-        whole = {path.name for path in run.iterdir() if not path.name.startswith(".")}
-        assert whole == set(old)
-        code, _, err = command("report", run, "-o", tmp_path / "r.html")
-        if moment > 1:  # the new scores are there, the result that names them is not
-            assert (code, "cut short" in err) == (2, True)
-        else:
-            assert code == 0
-            (tmp_path / "r.html").unlink()
-    assert command(*words)[0] == 0
-    assert {name: (run / name).read_bytes() for name in old} == old
+    words = ("check", people, "--label", "label", *QUICK, "-o", run, "--force")
+    _, _, err = command(*words)
+    assert "were kept" not in err
+    with open_queue(run, "review") as queue:
+        rows = [queue.row(card["row"]) for card in queue.next_cards("ann", Filter(), (), 3)]
+        for row in rows:
+            queue.decide(f"{row:016x}", "ann", row, "flip", seconds=1, note="")
+    lines = people.read_text().splitlines()
+    cells = lines[rows[0] + 1].split(",")
+    lines[rows[0] + 1] = ",".join(["99", *cells[1:]])
+    people.write_text("\n".join(lines) + "\n")
+    code, _, err = command(*words)
+    assert code == 0
+    assert "The decisions of reviewers were kept:\n2 labels were settled; 2 changed." in err
+    assert "the row has changed since it was judged" in err
+    (run / "review.sqlite").write_bytes(b"x" * 5000)
+    code, _, err = command(*words)
+    assert code == 0
+    assert "warning: " in err
+    assert "review.sqlite is not a decision log" in err
 
 
 def test_a_closed_output_pipe_is_not_an_error(people, tmp_path):
@@ -381,8 +380,17 @@ class Computes(LogisticRegression):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of other systems differ")
-@pytest.mark.parametrize("model", ["Sleeps", "Computes"])
-def test_an_interrupt_ends_a_fit_soon_and_leaves_nothing(people, tmp_path, model):
+@pytest.mark.parametrize(
+    ("model", "number", "word"),
+    [
+        ("Sleeps", signal.SIGINT, "Interrupted."),
+        ("Computes", signal.SIGINT, "Interrupted."),
+        ("Sleeps", signal.SIGTERM, "Terminated."),
+        ("Computes", signal.SIGTERM, "Terminated."),
+        ("Sleeps", signal.SIGHUP, "Terminated."),
+    ],
+)
+def test_a_signal_ends_a_fit_soon_and_leaves_nothing(people, tmp_path, model, number, word):
     (tmp_path / "slow.py").write_text(SLOW)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -391,14 +399,16 @@ def test_an_interrupt_ends_a_fit_soon_and_leaves_nothing(people, tmp_path, model
         cwd=tmp_path,
         start_new_session=True,
         env={"TMPDIR": str(temporary)},
+        # Tests may run under nohup, which lets commands ignore the end of the terminal.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     assert started.stdout.readline() == "fitting\n"
     time.sleep(0.5)  # until it is deep in the fit
     began = time.monotonic()
-    os.killpg(started.pid, signal.SIGINT)
-    _, err = started.communicate(timeout=20)
-    assert (started.returncode, time.monotonic() - began < 5) == (130, True)
-    assert err.strip() == "Interrupted."
+    os.killpg(started.pid, number)
+    _, err = started.communicate(timeout=90)
+    assert (started.returncode, time.monotonic() - began < 30) == (128 + number, True)
+    assert err.strip() == word
     left = [name for name in listed(tmp_path) if "__pycache__" not in name]
     assert left == ["people.csv", "slow.py", "temporary"]
 

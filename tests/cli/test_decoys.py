@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 
 import pytest
 
@@ -123,3 +124,74 @@ def test_scores_that_change_after_the_run_was_opened_are_not_read(command, tmp_p
     )
     with pytest.raises(TableError, match="does not belong to the result"):
         _ = check.scores.rows
+
+
+BAD = os.fsdecode(b"bad\xff")
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS refuses such names itself")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "{bad}.csv", "--label", "label"),
+        ("check", "people.csv", "--label", "label", "-o", "{bad}"),
+        ("check", "people.csv", "--label", "label", "--embeddings", "{bad}.npy"),
+        ("compare", "{bad}.csv", "--label", "label"),
+        ("compare", "people.csv", "--label", "label", "-o", "{bad}.csv"),
+        ("report", "{bad}"),
+        ("report", "run", "-o", "{bad}.html"),
+        ("export", "{bad}", "-o", "out.csv"),
+        ("export", "run", "-o", "{bad}.csv"),
+        ("export", "run", "-o", "{bad}.parquet"),
+        ("export", "run", "-o", "out.csv", "--table", "{bad}.csv"),
+        ("export", "run", "-o", "out.csv", "--merge", "{bad}"),
+        ("train", "run", "-o", "{bad}.skops"),
+        ("train", "run", "-o", "m.skops", "--table", "{bad}.csv"),
+        ("train", "run", "-o", "m.skops", "--embeddings", "{bad}.npy"),
+        ("predict", "{bad}.skops", "people.csv"),
+        ("predict", "m.skops", "{bad}.csv"),
+        ("predict", "m.skops", "people.csv", "-o", "{bad}.csv"),
+        ("review", "{bad}"),
+        ("audit", "{bad}"),
+        ("demo", "-o", "{bad}"),
+    ],
+)
+def test_a_name_that_is_not_utf_8_is_refused_by_name(command, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    for name in ("people.csv", f"{BAD}.csv", f"{BAD}.npy", f"{BAD}.skops", "m.skops"):
+        (tmp_path / name).write_text("a,label\n1,no\n2,yes\n")
+    (tmp_path / BAD).mkdir()
+    before = sorted(os.listdir(tmp_path))
+    code, out, err = command(*(word.format(bad=BAD) for word in words))
+    assert (code, out) == (2, "")
+    assert "must be valid UTF-8" in err
+    assert f"{tmp_path}/bad\\xff" in err
+    assert "Rename it." in err
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS refuses such names itself")
+def test_the_library_refuses_such_names_too(tmp_path):
+    from rankprune import check_table
+    from rankprune.storage._sql import sql_source, sql_target
+    from rankprune.table._embeddings import read_embeddings
+
+    place = tmp_path / BAD / "t.csv"
+    place.parent.mkdir()
+    noisy_csv(place.parent, "t.csv", n=120)
+    for call in (
+        lambda: check_table(place, "label"),
+        lambda: read_embeddings(place, 120),
+        lambda: sql_source(place),
+        lambda: sql_target(place),
+    ):
+        with pytest.raises(ValueError, match=r"valid UTF-8.*bad\\xff/t\.csv\. Rename it"):
+            call()
+
+
+def test_standard_input_is_read_from_any_folder(command, tmp_path, monkeypatch):
+    (tmp_path / BAD).mkdir()
+    monkeypatch.chdir(tmp_path / BAD)
+    monkeypatch.setattr(sys, "stdin", None)
+    code, _, err = command("check", "-", "--label", "label", "-o", tmp_path / "run")
+    assert (code, "Standard input is closed" in err) == (2, True)

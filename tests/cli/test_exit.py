@@ -60,3 +60,16 @@ def test_errors_of_the_library_are_shown_in_flags(command, people, monkeypatch):
     code, _, err = command("check", people, "--label", "label")
     assert code == 2
     assert err == ("Error: --group must be a column; 'cv' is not one. Or pass --drop-unlabeled.\n")
+
+
+def test_a_very_long_message_is_shown_in_part_and_at_once(capsys):
+    from rankprune.cli import exit_code
+
+    def fail():
+        raise ValueError(f"The name {'x' * 1_000_000} must be shorter. Pass pos_label='yes'.")
+
+    assert exit_code(fail) == 2
+    err = capsys.readouterr().err
+    assert len(err) < 3000
+    assert err.startswith("Error: The name xxx")
+    assert err.endswith("xxx must be shorter. Pass --positive yes.\n")

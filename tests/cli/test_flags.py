@@ -46,6 +46,7 @@ def test_arguments_become_flags(message, shown):
         "Each “pos_label” is text.",
         "Rows keep their label and text; the model must be fitted again.",
         "the label must be filled in",
+        "run cannot be written to: Read-only file system. Choose another folder.",
         "Fit it in Python: RankPruningClassifier(...).fit(X, y, trusted=settled, cv=3)",
         "Pass predict_proba(X)[:, 1], not decision scores.",
         "/data/cv/n_jobs/pos_label.csv is empty, and so is cv.csv",

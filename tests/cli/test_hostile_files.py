@@ -1,5 +1,7 @@
 """Outputs that are devices, formulas in cells, and model files that are damaged or too large."""
 
+import csv
+import io
 import os
 import zipfile
 
@@ -55,6 +57,15 @@ def test_formulas_are_disarmed_wherever_a_spreadsheet_may_open_them(command, tmp
     assert written.count("'\u200b=cmd") == 150
     code, out, _ = command(*words, "--force", "--format", "jsonl")
     assert '"\u200b=cmd' in out
+
+
+@pytest.mark.parametrize("cell", ["\r=cmd", "a\r=cmd", "a\n=cmd", 'a"\r,=cmd'])
+def test_no_character_of_a_cell_begins_another_row_or_cell(cell):
+    from rankprune.cli._output import rows_text
+
+    text = "".join(rows_text(("id", "p"), [(cell, 0.5), ("b", None)], "csv"))
+    *_, first, second = csv.reader(io.StringIO(text, newline=""))
+    assert (first[0].removeprefix("'"), first[1], second) == (cell, "0.5", ["b", ""])
 
 
 def test_a_model_file_that_would_unpack_to_gigabytes_is_refused_before(command, people, tmp_path):

@@ -7,8 +7,11 @@ import pytest
 from noisy_table import NAMES, noisy_csv, noisy_rows, write_csv
 from rankprune import LabelCheck, check_table, flip_labels, write_report
 from rankprune.report import render_report
+from rankprune.run._findings import Stability
 from rankprune.run._sentences import trust_points
 from rankprune.run._visible import visible
+
+pytestmark = pytest.mark.usefixtures("two_scorings")
 
 pytest.importorskip("duckdb")
 pytest.importorskip("jinja2")
@@ -183,7 +186,7 @@ def levels(check):
 
 def test_reasons_against_trust_are_shown(check):
     assert levels(check)[0] == "good"
-    weak = replace(check, out_of_fold=False, duplicates=None)
+    weak = replace(check, out_of_fold=False, duplicates=None, stability=None)
     assert levels(weak)[0] == "open"
     assert levels(weak)[5:] == ["open", "open"]
     found = replace(check.duplicates, n_rows=10, n_straddling=4, n_contradicting=2)
@@ -220,6 +223,41 @@ def test_a_check_of_arrays_has_a_report_too(tmp_path):
     page = render_report(check_labels(X, y, scorer=None))
     assert "rankprune.check_labels(X, y, scorer=None)" in page
     assert "not stored" in page
+
+
+@pytest.mark.parametrize(
+    ("counts", "level", "answer"),
+    [
+        ((209, 209, 0), "good", "No: with other folds and seeds the verdict and suspects are the"),
+        ((0, 0, 0), "good", "No: with other folds and seeds the verdict is the same."),
+        ((200, 190, 1), "good", "190 of 200 suspects stay, and 1 other row becomes a suspect."),
+        ((200, 190, 30), "beware", "190 of 200 suspects stay, and 30 other rows become suspects."),
+        ((200, 100, 0), "beware", "100 of 200 suspects stay, and 0 other rows become suspects."),
+        ((1, 0, 0), "bad", "0 of 1 suspect stay, and 0 other rows become suspects."),
+        ((0, 0, 3), "bad", "0 of 0 suspects stay, and 3 other rows become suspects."),
+    ],
+)
+def test_suspects_that_depend_on_the_folds_are_reported(check, counts, level, answer):
+    point = trust_points(replace(check, stability=Stability(*counts, level="noise found")))[-1]
+    assert point.question == "Does the answer depend on the folds?"
+    assert point.level == level
+    assert answer in point.answer
+    assert "with other folds and seeds" in point.answer.lower()
+    assert ("from the top of the list" in point.advice) == (level != "good")
+
+
+def test_a_verdict_that_depends_on_the_folds_is_reported(check):
+    found = Stability(check.n_suspects, 0, 0, "cannot tell")
+    text = text_of(render_report(replace(check, stability=found)))
+    assert "Yes: with other folds and seeds the verdict is “cannot tell”." in text
+    assert "People who judge a random sample of rows can settle the verdict." in text
+
+
+def test_a_report_without_stability_is_silent_about_it(check, page):
+    assert "Does the answer depend on the folds?" in text_of(page)
+    text = text_of(render_report(replace(check, stability=None)))
+    assert "depend on the folds" not in text
+    assert "other folds and seeds" not in text
 
 
 LEVELS = ["clean", "noise found", "cannot tell"]

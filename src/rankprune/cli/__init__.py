@@ -1,6 +1,6 @@
 """The command line: parse, call one function, show the result."""
 
-from rankprune.cli._exit import exit_code, leave_soon_when_interrupted
+from rankprune.cli._exit import exit_code, start_process
 from rankprune.cli._group import cli
 
-__all__ = ["cli", "exit_code", "leave_soon_when_interrupted"]
+__all__ = ["cli", "exit_code", "start_process"]

@@ -11,7 +11,7 @@ import click
 
 from rankprune.cli._flags import in_flags
 from rankprune.cli._options import RUN, form_option, jobs_option, look_here, shown, table_of_run
-from rankprune.cli._output import next_command, say
+from rankprune.cli._output import harmless, next_command, say
 from rankprune.cli._progress import progress
 from rankprune.cli._serving import opened_queue, serve, serving_options
 
@@ -97,20 +97,20 @@ def _columns(cells: Sequence[str]) -> str:
 
 
 def _estimate(run: Path, asked: dict[str, Any]) -> None:
-    from rankprune.report import write_report
+    from rankprune.report._page import report_audit
     from rankprune.review import audit_record
     from rankprune.run import LabelCheck
+    from rankprune.run._directory import AUDIT, REPORT, open_run
     from rankprune.run._sentences import audit_lines
     from rankprune.storage._json_records import to_plain
 
     look_here(asked["model"])
-    found = LabelCheck.load(run)
+    found = LabelCheck.of(open_run(run, repairs=(AUDIT, REPORT)))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         record = audit_record(run, asked["table"], estimator=asked["model"], n_jobs=asked["jobs"])
-    record.save(run)
-    page = write_report(run)
+    page = report_audit(run, record)
     if asked["form"] == "json":
         click.echo(json.dumps(to_plain(record), ensure_ascii=False))
     else:
-        click.echo(in_flags("\n".join(audit_lines(found, record))))
+        click.echo(harmless(in_flags("\n".join(audit_lines(found, record)))))
     say(f"\nReport: {page}", asked["quiet"])

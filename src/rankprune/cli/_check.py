@@ -12,6 +12,7 @@ from rankprune.cli._flags import in_flags
 from rankprune.cli._options import (
     RUN,
     SHARE,
+    TABLE,
     add_options,
     force_option,
     form_option,
@@ -21,12 +22,13 @@ from rankprune.cli._options import (
     shared_arguments,
     shown,
 )
-from rankprune.cli._output import next_command, print_rows, say
+from rankprune.cli._output import harmless, next_command, print_rows, say
 from rankprune.cli._progress import progress
+from rankprune.cli._reviewed import say_settled
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", type=TABLE)
 @learned_options
 @read_options
 @add_options(
@@ -104,7 +106,7 @@ def check(table: str, **asked: Any) -> None:
     """
     from rankprune.check import check_table
     from rankprune.report import render_report
-    from rankprune.run._directory import REPORT, check_place
+    from rankprune.run._directory import LOG_FILE, REPORT, check_place
     from rankprune.table._missing_column import refuse_missing_column
 
     look_here(asked["model"])
@@ -132,12 +134,14 @@ def check(table: str, **asked: Any) -> None:
         if place is not None:
             # Rendered first, so that an error here leaves no files behind.
             page = render_report(found, top=asked["top"])
-            found.save(place, force=True, report=page)
+            found.save(place, force=asked["force"], report=page)
     _say_notes(found, asked["quiet"])
     _print_check(found, asked["form"])
     if place is not None:
         say(f"\nReport: {place / REPORT}", asked["quiet"])
         say(f"Next:   {_next_step(found, place)}", asked["quiet"])
+        if (place / LOG_FILE).is_file():
+            _say_kept_decisions(found, place, asked["quiet"])
     if asked["fail_over"] is not None:
         _fail_over(found, asked["fail_over"])
 
@@ -147,6 +151,18 @@ def _next_step(found: Any, place: Path) -> str:
     if found.verdict.level == "cannot tell":
         return next_command("audit", place)
     return next_command("train", place, "-o", "model.skops")
+
+
+def _say_kept_decisions(found: Any, place: Path, quiet: bool) -> None:
+    """Say how many decisions of reviewers still count, after a run was replaced."""
+    from rankprune.run._settled import read_settled
+
+    try:
+        settled = read_settled(place, found)
+        say("The decisions of reviewers were kept:", quiet)
+        say_settled(settled, quiet)
+    except (OSError, ValueError) as error:
+        say(f"warning: {in_flags(str(error))}", quiet)
 
 
 def _fail_over(found: Any, allowed: float) -> None:
@@ -172,7 +188,7 @@ def _say_notes(found: Any, quiet: bool) -> None:
 
 def _print_check(found: Any, form: str) -> None:
     if form == "text":
-        click.echo(in_flags(str(found)))
+        click.echo(harmless(in_flags(str(found))))
     elif form == "json":
         click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     else:

@@ -10,6 +10,7 @@ import click
 from rankprune.cli._flags import in_flags
 from rankprune.cli._options import (
     FILE,
+    TABLE,
     force_option,
     form_option,
     learned_options,
@@ -18,12 +19,12 @@ from rankprune.cli._options import (
     shared_arguments,
     shown,
 )
-from rankprune.cli._output import rows_text, say
+from rankprune.cli._output import harmless, rows_text, say
 from rankprune.cli._progress import progress
 
 
 @click.command(short_help="Compare methods for noisy labels on a table.")
-@click.argument("table")
+@click.argument("table", type=TABLE)
 @learned_options
 @read_options
 @click.option(
@@ -73,7 +74,7 @@ def compare(
         names = [field.name for field in fields(ComparedMethod)]
         text = "".join(rows_text(names, (astuple(row) for row in found.rows), asked["form"]))
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(harmless(text) if asked["form"] == "text" else text, nl=False)
     else:
         write_whole(output, text.encode())
         click.echo(output)

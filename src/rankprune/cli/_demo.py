@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from rankprune.cli._options import form_option, shown
+from rankprune.cli._options import FOLDER, form_option, shown
 from rankprune.cli._output import next_command, say
 from rankprune.cli._progress import progress
 
@@ -15,7 +15,7 @@ from rankprune.cli._progress import progress
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("rankprune-demo"),
     show_default=True,
     help="Folder for the tables and the report.",

@@ -9,13 +9,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from rankprune.cli._flags import COMMAND, in_flags
-from rankprune.storage._atomic import remove_unfinished
+from rankprune.storage._claims import remove_claimed, sweep_temporary
 
 DONE, INPUT, INTERNAL, INTERRUPTED = 0, 2, 3, 130
+# Signals that ask a process to end; a shell reports them as 128 and their number.
+_ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 # Compiled code may not notice an interrupt for a while; after so many seconds the process ends.
 _PATIENCE = 3.0
+# Messages with more characters are shown in part; those of ours are far shorter.
+_LONGEST = 2000
+
+
+class Stopped(SystemExit):
+    """The system asked the process to end."""
 
 
 def exit_code(command: Callable[[], object]) -> int:
@@ -40,6 +49,9 @@ def exit_code(command: Callable[[], object]) -> int:
         # What is left must not be flushed at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except Stopped as error:
+        _say("Terminated.")
+        return int(str(error.code))
     except SystemExit as error:
         if COMMAND.get() is None and isinstance(error.code, int):
             # Shell completion: click answers it before any command runs.
@@ -69,29 +81,53 @@ def _explain(error: Exception, prefix: str = "") -> None:
         traceback.print_exception(error)
         return
     lines = [str(error) or type(error).__name__, *getattr(error, "__notes__", [])]
-    _say(f"Error: {prefix}{in_flags(' '.join(' '.join(lines).split()))}")
+    text = " ".join(" ".join(lines).split())
+    if len(text) > _LONGEST:
+        # A damaged file may hold a name of any length.
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+    _say(f"Error: {prefix}{in_flags(text)}")
 
 
 def _say(message: str) -> None:
-    if sys.stderr is not None:
-        print(message, file=sys.stderr)  # noqa: T201 (the command line's last word)
+    # The terminal may be gone.
+    with suppress(OSError, AttributeError):
+        sys.stderr.write(f"{message}\n")
+        sys.stderr.flush()
 
 
-def leave_soon_when_interrupted() -> None:
-    """End the process a few seconds after an interrupt that compiled code does not let through."""
+def start_process() -> None:
+    """Prepare the process in which a command runs.
+
+    What killed processes left in the temporary folder is removed. A request to end removes what
+    this process has not finished, and ends it after a few seconds even if compiled code does not
+    let the request through.
+    """
+    sweep_temporary()
     if os.name != "posix" or threading.current_thread() is not threading.main_thread():
         return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Under nohup, the end of the terminal is ignored.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _stop)
     heard, tells = socket.socketpair()
     tells.setblocking(False)
     signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
 
     def wait(_: socket.socket) -> None:
-        while signal.SIGINT not in heard.recv(1):
+        endings = {getattr(signal, name) for name in _ENDINGS}
+        while (number := heard.recv(1)[0]) not in endings:
             pass
         time.sleep(_PATIENCE)
-        remove_unfinished()
-        _say("Interrupted.")
-        os._exit(INTERRUPTED)
+        remove_claimed()
+        _say("Interrupted." if number == signal.SIGINT else "Terminated.")
+        os._exit(128 + number)
 
     # The thread holds on to the other end, which would be closed otherwise.
     threading.Thread(target=wait, args=(tells,), daemon=True).start()
+
+
+def _stop(number: int, _: object) -> None:
+    # A second request must not disturb the removal of unfinished files.
+    for other in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    raise Stopped(128 + number)

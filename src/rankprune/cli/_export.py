@@ -37,7 +37,7 @@ from rankprune.cli._reviewed import run_inputs, say_settled
 @click.option(
     "--merge",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=RUN,
     metavar="LOG",
     help="Run directory, or its review.sqlite, whose reviews to add to those of RUN; may be "
     "repeated. Implies --reviewed.",
@@ -84,10 +84,10 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
 def _export_reviewed(
     run: Path, found: Any, output: Path, force: bool, asked: dict[str, Any], how: dict[str, Any]
 ) -> tuple[int, int]:
-    from rankprune.export import export_reviewed, trail_path, write_trail
+    from rankprune.export import export_reviewed, trail_lines, trail_path
     from rankprune.run._sentences import merged_line
     from rankprune.run._settled import merge_decisions, read_settled
-    from rankprune.storage._atomic import refuse_existing_file
+    from rankprune.storage._atomic import refuse_existing_file, sync, whole_file
 
     trail = trail_path(output)
     refuse_existing_file(trail, force)
@@ -95,10 +95,13 @@ def _export_reviewed(
         merged = merge_decisions(run, found, log, asked["table"])
         say(merged_line(log, merged), asked["quiet"])
     settled = read_settled(run, found, asked["table"])
-    written = export_reviewed(
-        found, output, settled.rows, settled.is_positive, asked["table"], **how
-    )
-    write_trail(trail, found, settled)
+    with whole_file(trail) as part:
+        # Written before the table and renamed after it, so that an error leaves both as they were.
+        part.write_bytes(trail_lines(found, settled))
+        sync(part)
+        written = export_reviewed(
+            found, output, settled.rows, settled.is_positive, asked["table"], **how
+        )
     say_settled(settled, asked["quiet"])
     say(f"Who changed what, and why: {trail}", asked["quiet"])
     if not written.same_bytes:

@@ -88,9 +88,10 @@ _PATTERN = re.compile(
             rf"[\w.]+\({_INNER}\)",
             r"""[^\s'"]*[/\\][^\s'"]*""",
             r"[\w-]+(?:\.[\w-]+)+",
-            # The subject of a sentence: label must be ..., host and port must be ...
+            # The subject of a sentence: label must be ..., host and port must be ...; but a file
+            # that cannot be written may have any name.
             rf"(?:^|(?<=[.;:!?] ))(?P<subject>{_NAME}(?:(?:,|,? and|,? or) {_NAME})*)"
-            r"(?= (?:must|cannot)\b)",
+            r"(?= (?:must|cannot(?! be (?:opened|read|written)))\b)",
             rf"(?<=\bwith )(?P<tool>{_any_of(_AFTER_WITH)})(?=[.,;:)]|$)",
             rf"(?<![\w-])(?P<plain>{_any_of(_PLAIN_NAMES)})(?![\w-])",
         )

@@ -29,9 +29,25 @@ class _Share(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generi
 
 
 SHARE = _Share()
+
+
+class NamedPath(click.Path):
+    """A path whose name is valid UTF-8, refused before anything is computed."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        from rankprune.storage._names import refuse_undecodable
+
+        if value != "-":
+            refuse_undecodable(value)
+        return super().convert(value, param, ctx)
+
+
 # Whether it is a run is checked when it is loaded, with an error that says what to do.
-RUN = click.Path(path_type=Path)
-FILE = click.Path(path_type=Path, dir_okay=False)
+RUN = NamedPath(path_type=Path)
+FILE = NamedPath(path_type=Path, dir_okay=False)
+FOLDER = NamedPath(path_type=Path, file_okay=False)
+# A file, or standard input.
+TABLE = NamedPath(path_type=str)
 _Command = Callable[..., Any]
 
 
@@ -113,7 +129,7 @@ learned_options = add_options(
     ),
     click.option(
         "--embeddings",
-        type=click.Path(exists=True, dir_okay=False),
+        type=NamedPath(exists=True, dir_okay=False),
         metavar="NPY",
         help="File of numbers to use alongside the columns, one row per row of the table.",
     ),

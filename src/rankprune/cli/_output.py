@@ -8,6 +8,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -18,7 +19,14 @@ import click
 def say(message: str, quiet: bool = False) -> None:
     """Write a line to standard error."""
     if not quiet:
-        click.echo(message, err=True)
+        click.echo(harmless(message), err=True)
+
+
+def harmless(text: str) -> str:
+    """Return text for people, in which no name or cell can control the terminal."""
+    from rankprune.run._visible import visible
+
+    return visible(text, len(text))
 
 
 def next_command(*words: str | Path) -> str:
@@ -48,7 +56,7 @@ def _not_a_flag(word: str | Path) -> str:
 def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
     """Print rows as CSV, as JSON lines, as one JSON list, or as text."""
     for part in rows_text(names, rows, form):
-        click.echo(part, nl=False)
+        click.echo(harmless(part) if form == "text" else part, nl=False)
 
 
 def _safe(cell: Any) -> Any:
@@ -63,10 +71,15 @@ def rows_text(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) ->
     if form in ("csv", "text"):
         text = io.StringIO()
         # Text is for people: columns are separated by tabs.
-        writer = csv.writer(text, lineterminator="\n", delimiter="," if form == "csv" else "\t")
+        delimiter = "," if form == "csv" else "\t"
+        new_writer = partial(csv.writer, text, lineterminator="\n", delimiter=delimiter)
+        # Before Python 3.13, a carriage return alone is not quoted, and would begin a new row.
+        writer, quoting = new_writer(), new_writer(quoting=csv.QUOTE_ALL)
         writer.writerow(names)
         for row in rows:
-            writer.writerow([_safe(cell) for cell in row] if form == "csv" else row)
+            has_return = any("\r" in cell for cell in row if isinstance(cell, str))
+            cells = [_safe(cell) for cell in row] if form == "csv" else row
+            (quoting if has_return else writer).writerow(cells)
             if text.tell() > 1 << 16:
                 yield text.getvalue()
                 text.seek(0)

@@ -7,17 +7,25 @@ from typing import Any
 
 import click
 
-from rankprune.cli._options import FILE, force_option, form_option, read_options, shown
+from rankprune.cli._options import (
+    FILE,
+    TABLE,
+    NamedPath,
+    force_option,
+    form_option,
+    read_options,
+    shown,
+)
 from rankprune.cli._output import print_rows
 from rankprune.cli._progress import progress
 
 
 @click.command()
 @click.argument("model", type=FILE)
-@click.argument("table")
+@click.argument("table", type=TABLE)
 @click.option(
     "--embeddings",
-    type=click.Path(exists=True, dir_okay=False),
+    type=NamedPath(exists=True, dir_okay=False),
     metavar="NPY",
     help="Embeddings of the rows of TABLE.",
 )

@@ -35,10 +35,10 @@ def report(
     """Write the report of RUN again, without fitting any models."""
     from rankprune.report import write_report
     from rankprune.run import LabelCheck
-    from rankprune.run._directory import refuse_output
+    from rankprune.run._directory import REPORT, open_run, refuse_output
 
     if output is not None:
-        source = LabelCheck.load(run).source.path
+        source = LabelCheck.of(open_run(run, repairs=(REPORT,))).source.path
         refuse_output(output, force, None if source is None else Path(source))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         place = write_report(run, output, top=top, redact=redact)

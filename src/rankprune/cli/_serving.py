@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rankprune.cli._options import FILE, SHARE, add_options
+from rankprune.cli._options import FILE, FOLDER, SHARE, add_options
 from rankprune.cli._output import say
 from rankprune.cli._progress import progress
 
@@ -31,7 +31,7 @@ serving_options = add_options(
     click.option("--guideline", type=FILE, help="Text file to show to reviewers."),
     click.option(
         "--image-root",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FOLDER,
         help="Folder of images; cells hold their paths below it.",
     ),
     click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),

@@ -11,6 +11,7 @@ from rankprune.cli._flags import in_flags
 from rankprune.cli._options import (
     FILE,
     RUN,
+    NamedPath,
     force_option,
     jobs_option,
     look_here,
@@ -28,7 +29,7 @@ from rankprune.cli._reviewed import run_inputs, say_settled
 @click.option("--model", metavar="NAME", help="A different model from the one used by the check.")
 @click.option(
     "--embeddings",
-    type=click.Path(exists=True, dir_okay=False),
+    type=NamedPath(exists=True, dir_okay=False),
     metavar="NPY",
     help="Current path of the embeddings that were checked (default: their original path).",
 )

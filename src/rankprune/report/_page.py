@@ -10,7 +10,7 @@ from typing import Any
 from rankprune.report._plots import draw_plots
 from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
-from rankprune.run._directory import REPORT
+from rankprune.run._directory import AUDIT, REPORT, open_run, replace_files
 from rankprune.run._findings import SuspectRow
 from rankprune.run._sentences import (
     advice,
@@ -65,12 +65,25 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
     """
     if path is None and isinstance(run, LabelCheck):
         raise ValueError("path must be given: a check in memory has no run directory to write to.")
-    in_memory = isinstance(run, LabelCheck)
-    check = run if in_memory else LabelCheck.load(run)
-    audit = None if in_memory else AuditRecord.load(Path(run))
-    place = Path(run) / REPORT if path is None else Path(path)
-    write_whole(place, render_report(check, audit, top=top, redact=redact).encode())
-    return place
+    if isinstance(run, LabelCheck):
+        check, audit = run, None
+    else:
+        opened = open_run(Path(run), repairs=(REPORT,))
+        check, audit = LabelCheck.of(opened), AuditRecord.of(opened)
+    page = render_report(check, audit, top=top, redact=redact).encode()
+    if path is not None:
+        write_whole(Path(path), page)
+        return Path(path)
+    replace_files(Path(run), opened, {REPORT: page})
+    return Path(run) / REPORT
+
+
+def report_audit(run: Path, audit: AuditRecord) -> Path:
+    """Save the result of an audit and a report that shows it, and return the report's path."""
+    opened = open_run(run, repairs=(REPORT, AUDIT))
+    page = render_report(LabelCheck.of(opened), audit).encode()
+    replace_files(run, opened, {REPORT: page, AUDIT: audit.to_bytes()})
+    return run / REPORT
 
 
 def render_report(
