@@ -27,6 +27,7 @@ __all__ = [
     "LabelCheck",
     "NoiseRates",
     "RankPruningClassifier",
+    "ScoreSketch",
     "check_labels",
     "check_table",
     "compare",

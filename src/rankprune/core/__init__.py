@@ -33,6 +33,7 @@ from rankprune.core._theory import (
 )
 from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
+from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.counting._state import ConfidentState
 from rankprune.core.estimators._registry import NOISE_ESTIMATORS, estimate_noise_rates
 
@@ -48,6 +49,7 @@ __all__ = [
     "NoiseRateIntervals",
     "NoiseRates",
     "Pruning",
+    "ScoreSketch",
     "Suspects",
     "Verdict",
     "add_uniform_rows",

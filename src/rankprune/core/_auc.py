@@ -17,7 +17,7 @@ TELLING_AUC = 0.995
 # One-sided 95 % quantile of the normal distribution.
 _Z = 1.6448536269514722
 # Largest sum of weights that count rows; above it, floats cannot hold every whole number.
-_MAX_COUNT = 2.0**53
+MAX_COUNT = 2.0**53
 # A sample of this many rows settles most cases: a lead of five standard errors leaves no doubt.
 _SAMPLE_ROWS = 1 << 17
 _Z_SAMPLE = 5.0
@@ -107,7 +107,7 @@ def effective_rows(weights: NDArray[np.float64]) -> float:
 
 def are_counts(weights: NDArray[np.float64]) -> bool:
     """Return whether the weights are counts: whole numbers whose sum a float holds exactly."""
-    return bool((weights == np.floor(weights)).all()) and float(weights.sum()) <= _MAX_COUNT
+    return bool((weights == np.floor(weights)).all()) and float(weights.sum()) <= MAX_COUNT
 
 
 def kish_rows(weights: NDArray[np.float64]) -> float:

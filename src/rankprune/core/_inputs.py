@@ -78,6 +78,22 @@ def validate_inputs(
     return Inputs(checked.is_positive, validate_probabilities(probabilities, n_rows), weight)
 
 
+def validate_labeled_numbers(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Inputs:
+    """Return labels, probabilities and weights as `validate_inputs` does, but in any range.
+
+    For passes over the rows that check the range as they go.
+    """
+    checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
+    numbers = _probability_numbers(probabilities, len(checked.is_positive), "probabilities")
+    return Inputs(checked.is_positive, numbers, weight)
+
+
 def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArray, FloatArray]:
     """Return the labels (0 or 1) and the numbers of a batch; the range is not checked yet.
 
@@ -206,6 +222,17 @@ def validate_probabilities(
     probabilities: ArrayLike, n_rows: int | None, *, name: str = "probabilities"
 ) -> FloatArray:
     """Return the probabilities as a float array of ``n_rows`` values (if given) in [0, 1]."""
+    values = _probability_numbers(probabilities, n_rows, name)
+    for rows in blocks(len(values)):
+        block = values[rows]
+        # Written so that NaN, which compares false, is caught too.
+        if not (block.min() >= 0 and block.max() <= 1):
+            refuse_improbable(values, name)
+    return values
+
+
+def _probability_numbers(probabilities: ArrayLike, n_rows: int | None, name: str) -> FloatArray:
+    """Return one probability per row as a float array, before its range is checked."""
     values = as_array(probabilities, name)
     if values.ndim == 2:
         raise ValueError(
@@ -219,11 +246,6 @@ def validate_probabilities(
     )
     if n_rows is not None:
         _refuse_other_length(values, n_rows, name)
-    for rows in blocks(len(values)):
-        block = values[rows]
-        # Written so that NaN, which compares false, is caught too.
-        if not (block.min() >= 0 and block.max() <= 1):
-            refuse_improbable(values, name)
     return values
 
 
@@ -245,9 +267,12 @@ def validate_scores(scores: ArrayLike, n_rows: int) -> FloatArray:
 
 
 def validate_sample_weight(
-    sample_weight: ArrayLike | None, n_rows: int
+    sample_weight: ArrayLike | None, n_rows: int, *, may_vanish: bool = False
 ) -> NDArray[np.float64] | None:
-    """Return the weights as finite, non-negative float64, or None if none were given."""
+    """Return the weights as finite, non-negative float64, or None if none were given.
+
+    All of them may be 0 only if ``may_vanish``, as in one batch of many.
+    """
     if sample_weight is None:
         return None
     given = as_array(sample_weight, "sample_weight")
@@ -269,7 +294,7 @@ def validate_sample_weight(
             f"sample_weight must be 0 or lie between {_LIGHTEST:g} and {1 / _LIGHTEST:g}; row "
             f"{bad[0]} holds {values[bad[0]]}. Divide the weights by their mean."
         )
-    if not values.any():
+    if not may_vanish and not values.any():
         raise ValueError(
             "sample_weight must be above 0 for some row; all weights are zero. "
             "Pass None to weight all rows equally."

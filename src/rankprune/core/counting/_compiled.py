@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core.counting import _loops
+from rankprune.core.counting._bins import FIRST_CODE, LOWEST_BITS, MIDDLE, N_BINS, SHIFT
 from rankprune.core.counting._exact_sums import UNIT_EXPONENT, bits_of, exact_sums, value_of
 from rankprune.core.counting._loops import Grid
 
@@ -163,6 +164,30 @@ def _add_to_histogram(flat, lowest, shift, first, labels, values):
     for i in range(len(values)):
         code = max(_bits(np.float64(values[i])), lowest) >> shift
         flat[code - first + n_bins * np.int64(labels[i])] += 1
+
+
+def add_to_sketch(
+    counts: NDArray[np.int64], is_positive: BoolArray, values: FloatArray
+) -> tuple[int, int]:
+    """As in `_loops`."""
+    sums: tuple[int, int] = _add_to_sketch(counts.reshape(-1), is_positive.view(np.uint8), values)
+    return sums
+
+
+@_jit
+def _add_to_sketch(flat, labels, values):
+    total = positive = 0
+    for i in range(len(values)):
+        value, label = np.float64(values[i]), np.int64(labels[i])
+        rest = 1.0 - value
+        is_upper = np.int64(rest < value)
+        code = (max(_bits(min(value, rest)), LOWEST_BITS) >> SHIFT) - FIRST_CODE
+        code = min(code, MIDDLE)
+        flat[code + is_upper * (N_BINS - 1 - 2 * code) + N_BINS * label] += 1
+        units = np.int64(value * 1073741824.0 + 0.5)
+        total += units
+        positive += units & -label
+    return total, positive
 
 
 def count_beyond(

@@ -42,7 +42,7 @@ def exact_sums(
         pieces -= anchor
         rest = rest - pieces
         total += _in_units(float(pieces.sum()), exponent)
-        chosen_total += _in_units(_dot(pieces, chosen), exponent)
+        chosen_total += _in_units(sum_of_chosen(pieces, chosen), exponent)
     return total, chosen_total
 
 
@@ -83,7 +83,8 @@ def value_of(bits: int) -> float:
     return float(np.int64(bits).view(np.float64))
 
 
-def _dot(pieces: NDArray[np.float64], chosen: NDArray[np.float64]) -> float:
+def sum_of_chosen(pieces: NDArray[np.float64], chosen: NDArray[np.float64]) -> float:
+    """Return the sum of the chosen values (1.0, not 0.0), in one thread."""
     cuts = range(0, len(pieces), _DOT_ROWS)
     return sum(float(pieces[i : i + _DOT_ROWS] @ chosen[i : i + _DOT_ROWS]) for i in cuts)
 

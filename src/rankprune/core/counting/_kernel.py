@@ -33,6 +33,10 @@ class Kernel(Protocol):
         self, counts: NDArray[np.int64], grid: Grid, is_positive: BoolArray, values: FloatArray
     ) -> None: ...
 
+    def add_to_sketch(
+        self, counts: NDArray[np.int64], is_positive: BoolArray, values: FloatArray
+    ) -> tuple[int, int]: ...
+
     def count_beyond(
         self, is_positive: BoolArray, values: FloatArray, thresholds: tuple[float, float]
     ) -> tuple[int, int, int, int]: ...

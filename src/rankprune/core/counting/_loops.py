@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.core._inputs import BoolArray, FloatArray, count_true
-from rankprune.core.counting._exact_sums import exact_sums
+from rankprune.core.counting._bins import FIRST_CODE, LOWEST_BITS, MIDDLE, N_BINS, SHIFT
+from rankprune.core.counting._exact_sums import exact_sums, sum_of_chosen
 
 Grid = tuple[int, int, int]
+_UNITS = 2.0**30
+_WIDTH = MIDDLE + 1
+_OFFSETS = np.arange(4) * _WIDTH
 
 
 def prepared(values: FloatArray) -> NDArray[np.float64]:
@@ -45,6 +49,56 @@ def add_to_histogram(
     codes += offsets
     flat = counts.reshape(-1)
     flat += np.bincount(codes, minlength=flat.size)
+
+
+def score_bins(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of the fixed bin of each score."""
+    codes, is_upper = _from_nearer_end(values)
+    np.subtract(N_BINS - 1, codes, out=codes, where=is_upper)
+    return codes
+
+
+def in_score_units(values: FloatArray) -> NDArray[np.float64]:
+    """Return scores as whole numbers of 2**-30."""
+    units = np.multiply(values, _UNITS, dtype=np.float64)
+    units += 0.5
+    return np.floor(units, out=units)
+
+
+def add_to_sketch(
+    counts: NDArray[np.int64], is_positive: BoolArray, values: FloatArray
+) -> tuple[int, int]:
+    """Count the rows of each label and fixed bin, and return all and the positive scores summed.
+
+    Sums are whole numbers of 2**-30.
+    """
+    codes, is_upper = _from_nearer_end(values)
+    # Four tables side by side: each label below and above 1/2, counted from the nearer end.
+    table = is_upper.view(np.uint8) << 1
+    table |= is_positive.view(np.uint8)
+    codes += _OFFSETS.take(table)
+    lower_0, lower_1, upper_0, upper_1 = np.bincount(codes, minlength=4 * _WIDTH).reshape(4, -1)
+    for label, lower, upper in ((0, lower_0, upper_0), (1, lower_1, upper_1)):
+        counts[label, :_WIDTH] += lower
+        counts[label, MIDDLE:] += upper[::-1]
+    units = in_score_units(values)
+    # Whole numbers below 2**30, and at most 2**16 of them: floats add them without rounding.
+    return int(units.sum()), int(sum_of_chosen(units, is_positive.astype(np.float64)))
+
+
+def _from_nearer_end(values: FloatArray) -> tuple[NDArray[np.int64], BoolArray]:
+    """Return the number of each score's bin, counted from the nearer end, and which end that is."""
+    distances = np.subtract(1.0, values)
+    is_upper = distances < values
+    np.minimum(distances, values, out=distances)
+    codes = distances.view(np.int64)
+    # Compared as integers: -0.0, whose bits are a large negative integer, gets the first bin.
+    np.maximum(codes, LOWEST_BITS, out=codes)
+    codes >>= SHIFT
+    codes -= FIRST_CODE
+    # A score of exactly 1/2 is in the middle bin too.
+    np.minimum(codes, MIDDLE, out=codes)
+    return codes, is_upper
 
 
 def count_beyond(
