@@ -389,7 +389,10 @@ def test_positive_unlabeled_learning_prunes_no_positive_label():
         ),
         ({"negative_noise_rate": 0.9}, "negative_noise_rate must not exceed the share of positive"),
         ({"positive_noise_rate": 0.9}, "positive_noise_rate must not exceed the share of negative"),
-        ({"noise_estimator": "magic"}, "noise_estimator.* must be a str among .* or a callable"),
+        (
+            {"noise_estimator": "magic"},
+            "noise_estimator.* must be a str among .*, a callable",
+        ),
         ({"rounds": 0}, "'rounds' parameter .* must be an int in the range"),
         ({"rounds": 1.5}, "'rounds' parameter .* must be an int in the range"),
         ({"cv": 1}, "cv must be at least 2, got 1"),

@@ -28,7 +28,7 @@ from rankprune.core._intervals import (
 from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import as_generator
 from rankprune.core._verdict_reasons import OVER_REFITS
-from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, find_noise_estimator
+from rankprune.core.counting._sketch import sketch_of
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.learners._base import FitRows, RowStatus, Weights
 from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
@@ -63,7 +63,7 @@ class RankPruningClassifier(RateBasedClassifier):
         unlabeled rows, no positive label is ever pruned. If one rate is known and the
         probabilities are uninformative, nothing is pruned or corrected; if both are known they are
         used even then, with a warning.
-    noise_estimator : str or callable, default="curve"
+    noise_estimator : str or callable, default=None
         How the rates are estimated; see ``method`` of `estimate_noise_rates`. The paper uses
         ``"confident-counts"``.
     rounds : int, default=1
@@ -136,7 +136,7 @@ class RankPruningClassifier(RateBasedClassifier):
         pos_label: Any = None,
         positive_noise_rate: float | None = None,
         negative_noise_rate: float | None = None,
-        noise_estimator: str | Callable[..., NoiseRates] = DEFAULT_ESTIMATOR,
+        noise_estimator: str | Callable[..., NoiseRates] | None = None,
         rounds: int = 1,
         cv: Any = 3,
         n_jobs: int | None = None,
@@ -271,10 +271,10 @@ class RankPruningClassifier(RateBasedClassifier):
         check_is_fitted(self)
         validate_level(level)
         fitted = self._fitted_
-        inputs = fitted.status.inputs(self.probabilities_)
+        sketch = sketch_of(fitted.status.inputs(self.probabilities_))
         if X is None:
             return row_intervals(
-                inputs,
+                sketch,
                 fitted.noise_estimator,
                 fitted.estimated,
                 known=fitted.known,
@@ -284,7 +284,7 @@ class RankPruningClassifier(RateBasedClassifier):
             )
         n_refits = validate_count(50 if n_resamples is None else n_resamples, "n_resamples", 50)
         replicates = self._refitted_rates(X, groups, n_refits, random_state)
-        sizes = label_rows(inputs.is_positive, inputs.sample_weight)
+        sizes = label_rows(sketch)
         return intervals_from(
             fitted.estimated, replicates, level, OVER_REFITS, fitted.known, sizes=sizes
         )
@@ -302,7 +302,7 @@ class RankPruningClassifier(RateBasedClassifier):
                     "X must be None if a scorer takes no sample_weight, since resampled rows are "
                     f"weighted; {scorer!r} takes none. Omit X, or use another scorer."
                 )
-        estimator = find_noise_estimator(self._fitted_.noise_estimator)
+        method = self._fitted_.noise_estimator
         generator = private_random_state(random_state)
         draws = resamples(
             labels.is_positive,
@@ -320,7 +320,7 @@ class RankPruningClassifier(RateBasedClassifier):
             folds = Folds(scorers, X, labels, splits, self.n_jobs, draw_seed(generator))
             inputs = status.inputs(folds.score(drawn))
             replicates.append(
-                estimate_drawn(estimator, inputs, times[status.doubted], in_counts=in_counts)
+                estimate_drawn(method, inputs, times[status.doubted], in_counts=in_counts)
             )
             log_progress(
                 "scored %d of %d resamples",
@@ -412,7 +412,7 @@ class _Fitted:
     status: RowStatus
     estimated: NoiseRates
     known: KnownRates
-    noise_estimator: str | Callable[..., NoiseRates]
+    noise_estimator: str | Callable[..., NoiseRates] | None
 
 
 def _pruned(status: RowStatus, scores: FloatArray, rates: NoiseRates) -> tuple[BoolArray, Weights]:

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
-from rankprune import NoiseRates, estimate_noise_rates, flip_labels, noise_rate_intervals
+from rankprune import (
+    NoiseRates,
+    ScoreSketch,
+    flip_labels,
+    noise_rate_intervals,
+)
 from rankprune.core import Interval, NoiseRateIntervals
-from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import (
-    coarser,
     drawn_weight,
     intervals_from,
     resampled_rates,
@@ -113,10 +116,10 @@ def test_the_same_seed_draws_the_same_rows():
 
 
 def test_known_rates_stay_and_impossible_ones_are_lowered():
-    inputs = Inputs(LABELS == 1, SCORES, None)
+    sketch = ScoreSketch.from_rows(LABELS, SCORES)
     rates = NoiseRates.from_noise_rates(0.2, 0.1, float(LABELS.mean()))
     found = row_intervals(
-        inputs,
+        sketch,
         "confident-counts",
         rates,
         known=(0.2, 0.1),
@@ -249,39 +252,6 @@ def test_an_invalid_level_is_refused(level):
 def test_an_invalid_number_of_resamples_is_refused(n_resamples):
     with pytest.raises(ValueError, match=r"^n_resamples must be a whole number of at least 1, got"):
         noise_rate_intervals(LABELS, SCORES, n_resamples=n_resamples)
-
-
-@pytest.mark.parametrize("method", ["curve", "tight", "confident-counts"])
-@pytest.mark.parametrize("prevalence", [0.5, 0.02])
-def test_bins_of_many_rows_give_the_rates_of_all_rows(method, prevalence):
-    rng = np.random.RandomState(0)
-    truth = rng.rand(150_000) < prevalence
-    labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.01, random_state=0)
-    scores = np.clip(rng.normal(0.2 + 0.6 * truth, 0.12), 0, 1)
-    whole = estimate_noise_rates(labels, scores, method=method)
-    few = coarser(Inputs(labels.astype(bool), scores, None))
-    assert len(few.is_positive) < 10_000
-    assert few.sample_weight.sum() == 150_000
-    binned = estimate_noise_rates(
-        few.is_positive, few.probabilities, method=method, sample_weight=few.sample_weight
-    )
-    for name in ("positive_noise_rate", "negative_noise_rate", "positive_label_error_rate"):
-        assert getattr(binned, name) == pytest.approx(getattr(whole, name), abs=1e-3)
-
-
-def test_few_rows_and_weights_that_are_not_counts_are_left_unchanged():
-    few = Inputs(np.asarray([True, False]), np.asarray([0.1, 0.9]), None)
-    assert coarser(few) is few
-    many = Inputs(np.arange(200_000) % 2 == 0, np.linspace(0, 1, 200_000), np.full(200_000, 0.5))
-    assert coarser(many) is many
-
-
-def test_many_equal_scores_are_one_bin():
-    labels = np.tile([True, False, False], 40_000)
-    few = coarser(Inputs(labels, np.full(len(labels), 0.5), None))
-    assert few.is_positive.tolist() == [True, False]
-    assert few.probabilities.tolist() == [0.5, 0.5]
-    assert few.sample_weight.tolist() == [40_000, 80_000]
 
 
 def test_weights_of_whole_numbers_are_rows_and_others_are_not():

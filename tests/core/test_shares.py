@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from rankprune.core._shares import row_weights, share_band, upper_bound
+from rankprune.core._shares import quick_upper_bound, share_band, upper_bound
 
 
 def test_the_upper_bound_is_that_of_clopper_and_pearson():
@@ -21,8 +21,12 @@ def test_the_band_has_both_tails_and_mirrors():
     assert high == pytest.approx([beta.ppf(0.95, 1, 10), beta.ppf(0.95, 4, 7), 1.0])
 
 
-def test_weights_count_rows():
-    assert row_weights(np.ones(3, bool), None).tolist() == [1, 1, 1]
-    assert row_weights(np.ones(3, bool), np.array([1.0, 2.0, 3.0])).tolist() == [1, 2, 3]
-    # Two rows of weight one half are two rows.
-    assert row_weights(np.ones(2, bool), np.array([0.5, 0.5])).tolist() == [1, 1]
+@pytest.mark.parametrize("level", [1e-4, 0.2])
+def test_the_quick_bound_is_close_to_the_exact_one(level):
+    for whole in np.unique(np.geomspace(1, 1e6, 80).round()):
+        part = np.unique(np.append(np.geomspace(1, whole, 40).round(), [0.0, whole]))
+        all_rows = np.full(len(part), whole)
+        found = quick_upper_bound(part, all_rows, level)
+        np.testing.assert_allclose(found, upper_bound(part, all_rows, level), rtol=0.03)
+    # A fraction of a row bounds nothing, whatever its size.
+    assert quick_upper_bound(np.array([1e-9]), np.array([1e-8]), level).tolist() == [1.0]

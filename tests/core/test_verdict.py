@@ -1,5 +1,7 @@
 """Clean, noise found or cannot tell: on data where the answer is known, and rule by rule."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -230,8 +232,9 @@ def test_every_member_is_judged_by_the_given_noise_estimator():
     members = [SEPARATE, SEPARATE**2]
     inputs = Inputs(NOISY == 1, np.mean(members, axis=0), None)
     estimated = NoiseRates.from_noise_rates(0.3, 0.0, float(np.mean(NOISY)))
-    verdict = judge(inputs, members, remember, estimated=estimated)
-    assert all(one is other for one, other in zip(seen, members, strict=True))
+    each = [replace(inputs, probabilities=member) for member in members]
+    verdict = judge(inputs, each, remember, estimated=estimated)
+    assert all((one == other).all() for one, other in zip(seen, members, strict=True))
     assert verdict.affected_share == pytest.approx(0.2)
 
 

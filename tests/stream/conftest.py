@@ -13,5 +13,5 @@ def rows():
 
 @pytest.fixture(scope="module")
 def expected(rows):
-    rates = estimate_noise_rates(*rows, method="confident-counts")
+    rates = estimate_noise_rates(*rows)
     return rates, prune_labels(*rows, rates)

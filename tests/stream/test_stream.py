@@ -19,7 +19,7 @@ class TestSources:
         part = slice(0, 300 if size == 1 else None)
         labels, scores = rows[0][part], rows[1][part]
         batches = in_batches(labels, scores, size)
-        rates = estimate_noise_rates(labels, scores, method="confident-counts")
+        rates = estimate_noise_rates(labels, scores)
         assert stream.estimate_noise_rates(batches, n_jobs=n_jobs) == rates
         assert_same(
             stream.prune_labels(batches, n_jobs=n_jobs),
@@ -122,7 +122,7 @@ class TestMasks:
                 yield given, values
 
         pruning = stream.prune_labels(batches, n_jobs=n_jobs)
-        rates = estimate_noise_rates(labels, scores, method="confident-counts")
+        rates = estimate_noise_rates(labels, scores)
         assert_same(pruning, (rates, prune_labels(labels, scores, rates)))
 
     def test_more_passes_where_bins_are_full(self, rows, expected, monkeypatch):

@@ -12,10 +12,9 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from rankprune.core import NoiseRateIntervals, NoiseRates, Verdict
+from rankprune.core import NoiseRateIntervals, NoiseRates, ScoreSketch, Verdict
 from rankprune.core._answer import answered_intervals, answered_rates
-from rankprune.core._auc import TELLING_AUC, is_informative
-from rankprune.core._inputs import Inputs
+from rankprune.core._auc import TELLING_AUC
 from rankprune.core._intervals import row_intervals
 from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import RankPruneWarning, warn_caller
@@ -47,8 +46,8 @@ class Evidence:
 
     Attributes
     ----------
-    few : Inputs
-        Labels and scores; if there are many rows, weighted bins of rows.
+    sketch : ScoreSketch
+        Labels and scores.
     verdict : Verdict
     estimated : NoiseRates
     scores : Scores or SavedScores
@@ -66,7 +65,7 @@ class Evidence:
     stability : Stability or None
     """
 
-    few: Inputs
+    sketch: ScoreSketch
     verdict: Verdict
     estimated: NoiseRates
     scores: Scores | SavedScores
@@ -114,10 +113,9 @@ def assemble(
         As passed to the check; the settings hold only its name.
     shown : Shown
     """
-    few, verdict = evidence.few, evidence.verdict
+    sketch, verdict = evidence.sketch, evidence.verdict
     rates = answered_rates(verdict, evidence.estimated)
-    around = _intervals(few, evidence.estimated, noise_estimator, settings.random_state)
-    rows, weight = (few.is_positive, few.probabilities), few.sample_weight
+    around = _intervals(sketch, evidence.estimated, noise_estimator, settings.random_state)
     return LabelCheck(
         positive=names[0],
         negative=names[1],
@@ -125,8 +123,8 @@ def assemble(
         noise_rates=rates,
         estimated_rates=evidence.estimated,
         intervals=answered_intervals(rates, around),
-        separability=separability_curve(*rows, sample_weight=weight),
-        calibration=calibration(*rows, sample_weight=weight),
+        separability=separability_curve(sketch),
+        calibration=calibration(sketch),
         histogram=evidence.histogram,
         confident=evidence.confident,
         positive_cutoff=evidence.cutoffs[0],
@@ -155,21 +153,20 @@ def _score_notes(evidence: Evidence) -> list[str]:
         return []
     if evidence.verdict.auc > TELLING_AUC:
         return [TOO_GOOD_SCORES]
-    few = evidence.few
     # With the labels swapped the scores are informative: the upper bound of the AUC is below 1/2.
-    inverted = is_informative(~few.is_positive, few.probabilities, few.sample_weight)
-    return [INVERTED_SCORES] if inverted else []
+    is_inverted = 1 - evidence.sketch.auc() > evidence.sketch.needed_auc()
+    return [INVERTED_SCORES] if is_inverted else []
 
 
 def _intervals(
-    few: Inputs, estimated: NoiseRates, noise_estimator: Any, random_state: Any
+    sketch: ScoreSketch, estimated: NoiseRates, noise_estimator: Any, random_state: Any
 ) -> NoiseRateIntervals:
     """Return intervals around the estimate, by resampling the rows."""
     log_stage("computing intervals")
     # With threads, sums over matrices of four numbers would take a hundred times as long.
     with threadpool_limits(limits=1, user_api="blas"):
         return row_intervals(
-            few,
+            sketch,
             noise_estimator,
             estimated,
             level=0.95,

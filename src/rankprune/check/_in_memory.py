@@ -17,9 +17,9 @@ from rankprune.classifier import Examined, RankPruningClassifier
 from rankprune.core import NOISE_ESTIMATORS, Verdict
 from rankprune.core._answer import acts
 from rankprune.core._inputs import Inputs
-from rankprune.core._intervals import coarser
 from rankprune.core._pruning import cutoffs_of_mask, order_pruned
 from rankprune.core._verdict import judge
+from rankprune.core.counting._sketch import ScoreSketch, sketch_of
 from rankprune.core.estimators._confident_counts import confident_counts
 from rankprune.learners._copies import Hashes
 from rankprune.learners._progress import log_stage
@@ -95,7 +95,7 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
     is_given = data.probabilities is not None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found, verdict, few = _examine(data, classifier)
+        found, verdict, sketch = _examine(data, classifier)
         status, scored = found.rows.status, found.scored
         inputs = status.inputs(scored.scores)
         before_after = judge_on_trusted(found) if data.trusted is not None else None
@@ -108,7 +108,7 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
     scores = _scores(data, found, ranked_inputs, mask, cutoffs)
     splits = scored.folds.splits
     return Evidence(
-        few=few,
+        sketch=sketch,
         verdict=verdict,
         estimated=scored.estimated,
         scores=scores,
@@ -133,11 +133,11 @@ class _Judged(NamedTuple):
 
     found: Examined
     verdict: Verdict
-    few: Inputs
+    sketch: ScoreSketch
 
 
 def _examine(data: RowData, classifier: RankPruningClassifier) -> _Judged:
-    """Return what a classifier finds, with its verdict and with weighted bins if rows are many."""
+    """Return what a classifier finds, with its verdict and the sketch of the scores."""
     found = classifier.examine(
         np.zeros((len(data.is_positive), 0)) if data.X is None else data.X,
         data.is_positive,
@@ -146,13 +146,11 @@ def _examine(data: RowData, classifier: RankPruningClassifier) -> _Judged:
         trusted=data.trusted,
     )
     scored = found.scored
-    few = coarser(found.rows.status.inputs(scored.scores))
+    sketch = sketch_of(found.rows.status.inputs(scored.scores))
     verdict = scored.verdict
     if verdict is None:
-        verdict = judge(
-            few, [few.probabilities], classifier.noise_estimator, estimated=scored.estimated
-        )
-    return _Judged(found if acts(verdict) else _without_suspects(found), verdict, few)
+        verdict = judge(sketch, [sketch], classifier.noise_estimator, estimated=scored.estimated)
+    return _Judged(found if acts(verdict) else _without_suspects(found), verdict, sketch)
 
 
 def _stability(

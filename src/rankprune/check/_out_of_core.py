@@ -6,7 +6,7 @@ Labels and probabilities are copied to a file once, and read from it in batches.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,11 @@ import numpy as np
 
 from rankprune.check._assemble import N_BINS, Evidence, warn_once
 from rankprune.check._shown_rows import MAX_SHOWN, with_cells
-from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates
+from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates, ScoreSketch
 from rankprune.core._answer import acts
-from rankprune.core._inputs import Inputs
-from rankprune.core._intervals import coarser
 from rankprune.core._verdict import judge
 from rankprune.core._weights import class_weights
-from rankprune.core.counting._histogram import ScoreHistogram
-from rankprune.core.estimators._registry import estimate_unknown_rates
+from rankprune.core.estimators._registry import EXACT, NoiseEstimator, rates_of_sketch
 from rankprune.run._directory import SCORES
 from rankprune.run._findings import Confident, Histogram, SuspectRow
 from rankprune.run._scores import SavedScores, Tally, copy_scores_sql
@@ -40,19 +37,16 @@ from rankprune.table._special_columns import (
 )
 from rankprune.table._write import write_errors
 
-_EXACT = "confident-counts"
-
 
 def gather_out_of_core(
     table: Table,
     settings: CheckSettings,
-    noise_estimator: str | Callable[..., NoiseRates],
+    noise_estimator: NoiseEstimator | str | None,
     columns: Sequence[str],
 ) -> tuple[Evidence, LabelNames, tuple[SuspectRow, ...]]:
     """Return the evidence from a table with probabilities, its labels, and suspects with cells.
 
-    The rates of the paper's estimator and all cut-offs are exact; other estimators, the intervals
-    and the verdict use scores that are rounded to within one part in 4,096.
+    All results are those of the same rows in memory.
     """
     labels = find_labels(
         table,
@@ -64,19 +58,18 @@ def gather_out_of_core(
     special = named_columns(table, **settings.columns())
     with temporary_folder() as working:
         rows = _Spooled(table, labels, special, working / "rows.parquet")
-        bins = rows.bins()
-        few = coarser(bins)
+        sketch = rows.sketch()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            estimated = rows.rates(noise_estimator, bins)
-            verdict = judge(few, [few.probabilities], noise_estimator, estimated=estimated)
+            estimated = rows.rates(noise_estimator, sketch)
+            verdict = judge(sketch, [sketch], noise_estimator, estimated=estimated)
             cutoffs = rows.cutoffs(estimated) if acts(verdict) else Cutoffs(None, None)
         # Removed together with the scores; saving a check copies them.
         folder = temporary_folder()
         scores = folder.path / SCORES
         rows.write_scores(scores, cutoffs, class_weights(estimated) if acts(verdict) else (1, 1))
         evidence = Evidence(
-            few=few,
+            sketch=sketch,
             verdict=verdict,
             estimated=estimated,
             scores=SavedScores(scores, "id" in special, folder=folder),
@@ -129,24 +122,24 @@ class _Spooled:
     def _value(self, sql: str) -> Any:
         return self._table.run(sql).fetchall()[0][0]
 
-    def bins(self) -> Inputs:
-        """Return one row for each label and bin of scores, weighted by the number of rows in it."""
-        histogram = ScoreHistogram.deep()
+    def sketch(self) -> ScoreSketch:
+        """Return the sketch of the labels and scores."""
+        sketch = ScoreSketch()
         for labels, scores in self._batches:
-            histogram.update(np.asarray(labels).view(bool), np.asarray(scores))
-        return Inputs(*histogram.as_rows())
+            sketch.update(labels, scores)
+        return sketch
 
-    def rates(self, method: str | Callable[..., NoiseRates], bins: Inputs) -> NoiseRates:
+    def rates(self, method: NoiseEstimator | str | None, sketch: ScoreSketch) -> NoiseRates:
         """Return the estimated rates."""
-        if method == _EXACT:
-            return estimate_noise_rates(self._batches)
-        return estimate_unknown_rates(bins, method)
+        if method == EXACT:
+            return estimate_noise_rates(self._batches, method=EXACT)
+        return rates_of_sketch(sketch, method)
 
     def rates_by_counts(self) -> NoiseRates:
         """Return the rates of the paper's estimator, for its thresholds and counts."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # already given for the estimate
-            return estimate_noise_rates(self._batches)
+            return estimate_noise_rates(self._batches, method=EXACT)
 
     def cutoffs(self, rates: NoiseRates) -> Cutoffs:
         """Return the cut-offs of the two labels."""

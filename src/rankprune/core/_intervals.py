@@ -8,22 +8,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logit
 
 from rankprune.core._auc import are_counts
 from rankprune.core._inputs import BoolArray, Inputs, validate_inputs
-from rankprune.core._noise_rates import NoiseRates
+from rankprune.core._noise_rates import NoiseRates, rates_of_masses
 from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import RandomState, as_generator
 from rankprune.core._rate_algebra import possible_noise_rates
-from rankprune.core._shares import row_weights, share_band
+from rankprune.core._shares import share_band
 from rankprune.core._verdict_reasons import NOT_RELIABLE, OVER_ROWS, coverage_line, interval_text
-from rankprune.core.counting._score_groups import group_scores
+from rankprune.core.counting._sketch import ScoreSketch, given_probabilities, sketch_of
 from rankprune.core.estimators._registry import (
-    DEFAULT_ESTIMATOR,
     NoiseEstimator,
+    OnSketch,
+    estimate_noise_rates,
     estimate_unknown_rates,
     find_noise_estimator,
+    raw_rates,
 )
 
 # The positive and the negative noise rate, each None if it is not known.
@@ -32,13 +33,12 @@ KnownRates = tuple[float | None, float | None]
 # Number of attempts to draw a resample with enough rows of each class.
 _MAX_DRAWS = 1000
 
-# More rows than this are resampled from bins of neighbouring scores: a resample of ten million
-# rows would take as long as the whole estimate, and barely change the rates.
-_MANY_ROWS, _N_BINS = 100_000, 4_000
-
 # Intervals narrower than the digits shown are not credible; they are widened to the uncertainty
 # that follows from the number of rows alone.
 _NARROW = 1e-3
+
+# Groups of neighbouring scores from which resamples are drawn, if they are estimated all at once.
+_N_GROUPS = 100
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class NoiseRateIntervals:
 
 
 def noise_rate_intervals(
-    labels: ArrayLike,
-    probabilities: ArrayLike,
+    labels: ArrayLike | ScoreSketch,
+    probabilities: ArrayLike | None = None,
     *,
-    method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+    method: str | NoiseEstimator | None = None,
     level: float = 0.95,
     n_resamples: int = 200,
     sample_weight: ArrayLike | None = None,
@@ -137,8 +137,8 @@ def noise_rate_intervals(
 
     Parameters
     ----------
-    labels : array-like of shape (n_rows,)
-        Given labels, of any two values.
+    labels : array-like of shape (n_rows,) or ScoreSketch
+        Given labels, of any two values; or the sketch of the rows.
     probabilities : array-like of shape (n_rows,)
         Out-of-fold probability of the positive label, one per row.
     method : str or callable, default="curve"
@@ -148,8 +148,8 @@ def noise_rate_intervals(
     n_resamples : int, default=200
         Number of bootstrap resamples from which the rates are estimated.
     sample_weight : array-like of shape (n_rows,), default=None
-        Whole-number weights count rows, which are drawn one by one. A row with any other weight is
-        drawn as a whole and keeps its weight.
+        Whole-number weights count rows, which are drawn one by one. With other weights, as many
+        rows are drawn as Kish's effective number of them.
     pos_label : default=None
         The positive label; the larger of the two values by default.
     random_state : int, Generator, RandomState or None, default=None
@@ -167,24 +167,36 @@ def noise_rate_intervals(
     >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
     >>> intervals = noise_rate_intervals(labels, 0.8 * truth, random_state=0)
     >>> print(intervals.positive_noise_rate)
-    20.0% (16.8% to 23.2%)
+    20.0% (16.6% to 23.7%)
     """
-    inputs = validate_inputs(
-        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
-    )
+    if isinstance(labels, ScoreSketch):
+        sketch, rates = (
+            labels,
+            estimate_noise_rates(
+                labels,
+                probabilities,
+                method=method,
+                sample_weight=sample_weight,
+                pos_label=pos_label,
+            ),
+        )
+    else:
+        inputs = validate_inputs(
+            labels,
+            given_probabilities(probabilities),
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+        )
+        sketch = sketch_of(inputs)
+        rates = estimate_unknown_rates(inputs, method, sketch=sketch)
     return row_intervals(
-        inputs,
-        method,
-        estimate_unknown_rates(inputs, method),
-        level=level,
-        n_resamples=n_resamples,
-        random_state=random_state,
+        sketch, method, rates, level=level, n_resamples=n_resamples, random_state=random_state
     )
 
 
 def row_intervals(
-    inputs: Inputs,
-    method: str | NoiseEstimator,
+    sketch: ScoreSketch,
+    method: str | NoiseEstimator | None,
     rates: NoiseRates,
     *,
     known: KnownRates = (None, None),
@@ -194,61 +206,93 @@ def row_intervals(
 ) -> NoiseRateIntervals:
     """Return bootstrap intervals around the rates; known rates stay fixed."""
     level = validate_level(level)
-    replicates = row_replicates(inputs, method, n_resamples, random_state)
-    sizes = label_rows(inputs.is_positive, inputs.sample_weight)
-    return intervals_from(rates, replicates, level, OVER_ROWS, known, sizes=sizes)
+    replicates = row_replicates(sketch, method, n_resamples, random_state)
+    return intervals_from(rates, replicates, level, OVER_ROWS, known, sizes=label_rows(sketch))
 
 
-def label_rows(is_positive: BoolArray, weight: NDArray[np.float64] | None) -> tuple[float, float]:
+def label_rows(sketch: ScoreSketch) -> tuple[float, float]:
     """Return the effective number of rows with the positive and with the negative label."""
-    rows = row_weights(is_positive, weight)
-    return float(rows[is_positive].sum()), float(rows[~is_positive].sum())
+    groups = sketch.groups()
+    return float(groups.positives.sum()), float(groups.negatives.sum())
 
 
 def row_replicates(
-    inputs: Inputs, method: str | NoiseEstimator, n_resamples: int, random_state: RandomState
+    sketch: ScoreSketch,
+    method: str | NoiseEstimator | None,
+    n_resamples: int,
+    random_state: RandomState,
 ) -> list[NoiseRates]:
-    """Return the rates of each resample, without checking whether its scores are informative."""
-    estimator = find_noise_estimator(method)
-    inputs = coarser(inputs)
-    # Estimators sort by score, which is faster if the rows are already in that order.
-    order = np.argsort(inputs.probabilities, kind="stable")
-    weight = None if inputs.sample_weight is None else inputs.sample_weight[order]
-    inputs = Inputs(inputs.is_positive[order], inputs.probabilities[order], weight)
-    n_resamples, generator = (
-        validate_count(n_resamples, "n_resamples", 200),
-        as_generator(random_state),
-    )
-    draws = resamples(inputs.is_positive, weight, n_resamples, generator)
-    in_counts = weight is None or are_counts(weight)
-    return [estimate_drawn(estimator, inputs, times, in_counts=in_counts) for times in draws]
+    """Return the rates of each resample, without checking whether its scores are informative.
 
-
-def coarser(inputs: Inputs) -> Inputs:
-    """Return many rows as a few: bins of neighbouring scores, weighted by the rows of each label.
-
-    This hardly affects estimators that rank rows or average their scores. Up to 100,000 rows, and
-    rows whose weights are not counts, are returned unchanged.
+    The rows of a bin are alike, so the rows drawn are counted bin by bin. Weights that are no
+    counts are drawn as the effective number of rows.
     """
-    weight = inputs.sample_weight
-    if len(inputs.is_positive) <= _MANY_ROWS or not (weight is None or are_counts(weight)):
-        return inputs
-    rows = row_weights(inputs.is_positive, weight)
-    groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
-    # Bins are narrow near both ends, where a rare class and the most confident rows are.
-    place = logit(groups.mid_ranks())
-    # A single score is a single bin.
-    width = (place[-1] - place[0]) / _N_BINS or 1.0
-    bins = ((place - place[0]) / width).astype(np.intp)
-    size, positive, score = groups.in_bins(bins, groups.scores)
-    is_positive = np.repeat([True, False], len(score))
-    counts = np.concatenate([positive, size - positive])
-    used = counts > 0
-    return Inputs(is_positive[used], np.tile(score, 2)[used], counts[used])
+    n_resamples = validate_count(n_resamples, "n_resamples", 200)
+    generator = as_generator(random_state)
+    estimator = find_noise_estimator(method)
+    if isinstance(estimator, OnSketch) and estimator.of_many is not None:
+        return _replicates_side_by_side(sketch, estimator.of_many, n_resamples, generator)
+    label, bins = np.nonzero(sketch.counts)
+    groups = sketch.groups()
+    n_rows = max(round(float(groups.rows.sum())), 2)
+    mass = sketch.counts[label, bins]
+    draws = _drawn_counts(label, mass / mass.sum(), n_rows, n_resamples, generator)
+    return [
+        raw_rates(ScoreSketch.of_bins(label, bins, times), method, checked=False) for times in draws
+    ]
+
+
+def _replicates_side_by_side(
+    sketch: ScoreSketch,
+    of_many: Callable[..., tuple[NDArray[np.float64], NDArray[np.float64]]],
+    n_resamples: int,
+    generator: np.random.Generator,
+) -> list[NoiseRates]:
+    """Return the rates of each resample, all estimated at once from coarser bins."""
+    groups = sketch.groups().coarser(_N_GROUPS)
+    n_groups = len(groups.rows)
+    label = np.repeat([0, 1], n_groups)
+    mass = np.concatenate([groups.negatives, groups.positives])
+    n_rows = max(round(float(mass.sum())), 2)
+    draws = _drawn_counts(label, mass / mass.sum(), n_rows, n_resamples, generator)
+    negatives, positives = (
+        np.array(list(draws), dtype=np.float64).reshape(-1, 2, n_groups).swapaxes(0, 1)
+    )
+    rates = of_many(groups, positives, negatives)
+    masses = negatives.sum(axis=1), positives.sum(axis=1)
+    return [
+        rates_of_masses(positive, negative, (n_negative, n_positive))
+        for positive, negative, n_negative, n_positive in zip(
+            *(column.tolist() for column in (*rates, *masses)), strict=True
+        )
+    ]
+
+
+def _drawn_counts(
+    label: NDArray[np.intp],
+    shares: NDArray[np.float64],
+    n_rows: int,
+    n_resamples: int,
+    generator: np.random.Generator,
+) -> Iterator[NDArray[np.int64]]:
+    """Yield how many rows of each label and bin are drawn; both labels are."""
+    for _ in range(n_resamples):
+        # A small class is missing from many resamples, from which no rate can be estimated.
+        for _ in range(_MAX_DRAWS):
+            times = generator.multinomial(n_rows, shares)
+            if times[label == 1].any() and times[label == 0].any():
+                break
+        else:
+            raise _too_rare(1)
+        yield times
 
 
 def estimate_drawn(
-    estimator: NoiseEstimator, inputs: Inputs, times: NDArray[np.int64], *, in_counts: bool
+    method: str | NoiseEstimator | None,
+    inputs: Inputs,
+    times: NDArray[np.int64],
+    *,
+    in_counts: bool,
 ) -> NoiseRates:
     """Return the rates after drawing each row ``times`` times; counts include the weights."""
     weight = inputs.sample_weight
@@ -260,8 +304,8 @@ def estimate_drawn(
         # number of rows must not change with the draw.
         rows = np.repeat(np.arange(len(times)), times)
         drawn = weight[rows]
-    labels = inputs.is_positive[rows].view(np.int8)
-    return estimator(labels, inputs.probabilities[rows], sample_weight=drawn)
+    drawn_rows = Inputs(inputs.is_positive[rows], inputs.probabilities[rows], drawn)
+    return raw_rates(drawn_rows, method, checked=False)
 
 
 def drawn_weight(
@@ -297,11 +341,15 @@ def resamples(
             if all(np.count_nonzero(times[rows]) >= number for rows, number in needed):
                 break
         else:
-            raise ValueError(
-                f"the labels must hold enough rows of each class for resamples with {least} of "
-                f"each; {_MAX_DRAWS} draws had fewer. Use fewer folds, or more rows."
-            )
+            raise _too_rare(least)
         yield times
+
+
+def _too_rare(least: int) -> ValueError:
+    return ValueError(
+        f"the labels must hold enough rows of each class for resamples with {least} of each; "
+        f"{_MAX_DRAWS} draws had fewer. Use fewer folds, or more rows."
+    )
 
 
 def _drawing(

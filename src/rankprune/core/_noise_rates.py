@@ -437,7 +437,16 @@ def rates_of_rows(
     """Return the possible rates nearest to the two given ones, with the mass of each label."""
     is_positive = labels.view(bool)
     weight = np.ones(len(is_positive)) if sample_weight is None else sample_weight
-    n_positive, n_negative = float(weight[is_positive].sum()), float(weight[~is_positive].sum())
+    masses = float(weight[~is_positive].sum()), float(weight[is_positive].sum())
+    return rates_of_masses(positive, negative, masses)
+
+
+def rates_of_masses(positive: float, negative: float, masses: tuple[float, float]) -> NoiseRates:
+    """Return the possible rates nearest to the two given ones.
+
+    ``masses`` are those of the negative and of the positive labels.
+    """
+    n_negative, n_positive = masses
     observed = n_positive / (n_positive + n_negative)
     positive, negative, clipped = possible_noise_rates(positive, negative, observed)
     return replace(

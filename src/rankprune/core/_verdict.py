@@ -7,6 +7,7 @@ estimated noise were gone. If they would not, only a better model or a person ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankprune.core import _verdict_reasons as _reasons
-from rankprune.core._auc import SEPARATED_AUC, auc, effective_rows
+from rankprune.core._auc import SEPARATED_AUC
 from rankprune.core._inputs import (
     FloatArray,
     Inputs,
@@ -23,10 +24,11 @@ from rankprune.core._inputs import (
     validate_weighted_labels,
 )
 from rankprune.core._noise_rates import NoiseRates
+from rankprune.core.counting._sketch import ScoreSketch, sketch_of
 from rankprune.core.estimators._registry import (
-    DEFAULT_ESTIMATOR,
     NoiseEstimator,
-    find_noise_estimator,
+    is_on_sketch,
+    raw_rates,
     uninformative_reason,
 )
 
@@ -85,7 +87,7 @@ def judge_labels(
     labels: ArrayLike,
     probabilities: ArrayLike,
     *,
-    method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+    method: str | NoiseEstimator | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Verdict:
@@ -126,43 +128,43 @@ def judge_labels(
     'clean'
     """
     checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
-    members = probability_columns(probabilities, len(checked.is_positive))
-    return judge(Inputs(checked.is_positive, np.mean(members, axis=0), weight), members, method)
+    columns = probability_columns(probabilities, len(checked.is_positive))
+    members = [Inputs(checked.is_positive, column, weight) for column in columns]
+    if len(members) == 1:
+        return judge(members[0], members, method)
+    return judge(Inputs(checked.is_positive, np.mean(columns, axis=0), weight), members, method)
 
 
 def judge(
-    inputs: Inputs,
-    members: list[FloatArray],
-    method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+    rows: Inputs | ScoreSketch,
+    members: Sequence[Inputs | ScoreSketch],
+    method: str | NoiseEstimator | None = None,
     *,
     estimated: NoiseRates | None = None,
 ) -> Verdict:
-    """Return the verdict on checked labels, by the mean probabilities and those of each member.
+    """Return the verdict on checked rows, by their mean scores and those of each member.
 
-    If ``estimated`` is given, it is used as the rates of the mean probabilities, so that a verdict
-    shows the same numbers as the result it belongs to.
+    If ``estimated`` is given, it is used as the rates of the mean scores, so that a verdict shows
+    the same numbers as the result it belongs to.
     """
-    estimator = find_noise_estimator(method)
-    labels = inputs.is_positive.view(np.int8)
+    sketch = rows if isinstance(rows, ScoreSketch) else sketch_of(rows)
     rates = estimated
     if rates is None:
-        rates = estimator(labels, inputs.probabilities, sample_weight=inputs.sample_weight)
+        rates = raw_rates(sketch if is_on_sketch(method) else rows, method)
     opinions = [rates]
     if len(members) > 1:
-        opinions += [
-            estimator(labels, member, sample_weight=inputs.sample_weight) for member in members
-        ]
+        opinions += [raw_rates(member, method) for member in members]
     affected = min(_affected_share(opinion) for opinion in opinions)
-    noisy_auc = auc(inputs.is_positive, inputs.probabilities, inputs.sample_weight)
+    noisy_auc = sketch.auc()
     kept = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
     clean_auc = 0.5 + (noisy_auc - 0.5) / kept if kept > 0 else 1.0
     clean_auc = min(max(clean_auc, 0.0), 1.0)
-    n_rows = _rows_judged(inputs)
+    n_rows = float(sketch.groups().rows.sum())
     if n_rows < MIN_ROWS:
         level, reasons = _too_few(n_rows)
     else:
         level, reasons = _decide(
-            uninformative_reason(inputs, rates), affected, noisy_auc, clean_auc, rates
+            uninformative_reason(sketch, rates), affected, noisy_auc, clean_auc, rates
         )
         if len(members) == 1 and level != "clean":
             reasons += (_reasons.ONE_MODEL,)
@@ -192,11 +194,6 @@ def _affected_share(rates: NoiseRates) -> float:
     else:
         right = (1 - rates.negative_label_error_rate) * (1 - rates.negative_noise_rate)
     return 1 - right
-
-
-def _rows_judged(inputs: Inputs) -> float:
-    weight = inputs.sample_weight
-    return len(inputs.is_positive) if weight is None else effective_rows(weight)
 
 
 def _too_few(n_rows: float) -> tuple[VerdictLevel, tuple[str, ...]]:

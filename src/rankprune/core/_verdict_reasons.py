@@ -13,6 +13,10 @@ OVER_REFITS = (
 
 NOT_RELIABLE = "not reliable: the probabilities do not tell the labels apart"
 AUC_REASON = "the lower 95% bound of their AUC is not above 1/2"
+SAME_BIN_REASON = (
+    "too many of them are equal to within 1%, so their AUC is not surely above 1/2; spread them "
+    "out, such as by their ranks"
+)
 
 WHAT_WOULD_SETTLE_IT = (
     "A better model would settle it, or a person who checks a random sample of rows."

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import validate_inputs
 from rankprune.core._parameters import validate_count, validate_level
-from rankprune.core._shares import row_weights, share_band
-from rankprune.core.counting._score_groups import group_scores
+from rankprune.core._shares import share_band
+from rankprune.core.counting._score_groups import mid_ranks
+from rankprune.core.counting._sketch import ScoreSketch, given_sketch
 
 # More bins than there can be rows.
 _MAX_BINS = 1 << 53
@@ -39,7 +39,7 @@ class Calibration:
     --------
     >>> from rankprune.diagnostics import calibration
     >>> found = calibration([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], n_bins=2)
-    >>> found.mean_probability.tolist(), found.share_positive.tolist()
+    >>> found.mean_probability.round(2).tolist(), found.share_positive.tolist()
     ([0.1, 0.9], [0.0, 1.0])
     """
 
@@ -52,8 +52,8 @@ class Calibration:
 
 
 def calibration(
-    labels: ArrayLike,
-    probabilities: ArrayLike,
+    labels: ArrayLike | ScoreSketch,
+    probabilities: ArrayLike | None = None,
     *,
     n_bins: int = 10,
     level: float = 0.95,
@@ -65,7 +65,8 @@ def calibration(
     Parameters
     ----------
     labels, probabilities, sample_weight, pos_label
-        As in `estimate_noise_rates`.
+        As in `estimate_noise_rates`; ``labels`` may be a `ScoreSketch`, whose bins have the
+        probability in their middle.
     n_bins : int, default=10
         Largest number of bins; rows of equal probability share a bin.
     level : float, default=0.95
@@ -74,18 +75,20 @@ def calibration(
     Examples
     --------
     >>> from rankprune.diagnostics import calibration
-    >>> round(calibration([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], n_bins=2).error, 3)
+    >>> round(calibration([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], n_bins=2).error, 2)
     0.1
     """
     n_bins = min(validate_count(n_bins, "n_bins", 10), _MAX_BINS)
-    inputs = validate_inputs(
-        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
-    )
+    sketch = given_sketch(labels, probabilities, sample_weight=sample_weight, pos_label=pos_label)
     level = validate_level(level)
-    rows = row_weights(inputs.is_positive, inputs.sample_weight)
-    groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
-    bins = np.minimum((groups.mid_ranks() * n_bins).astype(np.intp), n_bins - 1)
-    size, positive, predicted = groups.in_bins(bins, groups.scores)
+    groups = sketch.groups()
+    bins = np.minimum((mid_ranks(groups.rows) * n_bins).astype(np.intp), n_bins - 1)
+    starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)
+    size, positive, predicted = (
+        np.add.reduceat(values, starts)
+        for values in (groups.rows, groups.positives, groups.rows * groups.scores)
+    )
+    predicted = predicted / size
     low, high = share_band(positive, size, level)
     share = positive / size
     error = float(np.average(np.abs(predicted - share), weights=size))

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankprune.core import Verdict, judge_labels
-from rankprune.core._inputs import validate_weighted_labels
+from rankprune.core._inputs import Inputs, validate_weighted_labels
 from rankprune.core._verdict import probability_columns
-from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, NoiseEstimator
+from rankprune.core.counting._sketch import sketch_of
+from rankprune.core.estimators._registry import NoiseEstimator
 from rankprune.diagnostics._calibration import Calibration, calibration
 from rankprune.diagnostics._separability import SeparabilityCurve, separability_curve
 
@@ -78,7 +79,7 @@ def diagnose(
     labels: ArrayLike,
     probabilities: ArrayLike,
     *,
-    method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+    method: str | NoiseEstimator | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Diagnosis:
@@ -105,12 +106,13 @@ def diagnose(
     verdict = judge_labels(labels, probabilities, method=method, **weighted)
     checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
     mean = np.mean(probability_columns(probabilities, len(checked.is_positive)), axis=0)
+    sketch = sketch_of(Inputs(checked.is_positive, mean, weight))
     contradicted = float(np.average((mean > 0.5) != checked.is_positive, weights=weight))
     wrong = verdict.noise_rates.wrong_share
     return Diagnosis(
         verdict=verdict,
-        separability=separability_curve(labels, mean, **weighted),
-        calibration=calibration(labels, mean, **weighted),
+        separability=separability_curve(sketch),
+        calibration=calibration(sketch),
         contradicted=contradicted,
         explained_by_noise=wrong,
         left_to_overlap=max(0.0, contradicted - wrong),

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import validate_inputs
 from rankprune.core._parameters import validate_count, validate_level
-from rankprune.core._shares import row_weights, share_band
-from rankprune.core.counting._score_groups import group_scores
+from rankprune.core._shares import share_band
+from rankprune.core.counting._sketch import ScoreSketch, given_sketch
 
 # The most certain quarter of a class is compared with the rows from there to 60 %.
 _MOST_CERTAIN, _CERTAIN = 0.25, 0.6
@@ -36,7 +35,7 @@ class SeparabilitySide:
     share_of_class : ndarray
         Number of rows beyond the threshold, as a multiple of the number with the class's label.
     threshold : ndarray
-        Probability at which those rows begin.
+        Probability at which those rows begin, to within half a bin of `ScoreSketch`.
     noise_rate : ndarray
         Share of those rows with the other label: the noise rate if they all belong to the class.
     low, high : ndarray
@@ -49,7 +48,7 @@ class SeparabilitySide:
     >>> from rankprune.diagnostics import separability_curve
     >>> scores = [0.1, 0.1, 0.2, 0.2, 0.8, 0.8, 0.9, 0.9]
     >>> side = separability_curve([0, 0, 0, 1, 0, 1, 1, 1], scores).positive
-    >>> side.threshold.tolist(), side.flat
+    >>> side.threshold.round(2).tolist(), side.flat
     ([0.9, 0.8, 0.2, 0.1], None)
     """
 
@@ -85,8 +84,8 @@ class SeparabilityCurve:
 
 
 def separability_curve(
-    labels: ArrayLike,
-    probabilities: ArrayLike,
+    labels: ArrayLike | ScoreSketch,
+    probabilities: ArrayLike | None = None,
     *,
     level: float = 0.95,
     n_points: int = 200,
@@ -98,7 +97,7 @@ def separability_curve(
     Parameters
     ----------
     labels, probabilities, sample_weight, pos_label
-        As in `estimate_noise_rates`.
+        As in `estimate_noise_rates`; ``labels`` may be a `ScoreSketch`.
     level : float, default=0.95
         Confidence level of the band, for each point separately.
     n_points : int, default=200
@@ -113,13 +112,10 @@ def separability_curve(
     >>> curve.positive.noise_rate.round(2).tolist()
     [0.0, 0.25, 0.33, 0.5]
     """
-    inputs = validate_inputs(
-        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
-    )
+    sketch = given_sketch(labels, probabilities, sample_weight=sample_weight, pos_label=pos_label)
     level = validate_level(level)
     n_points = min(validate_count(n_points, "n_points", 200), _MAX_POINTS)
-    rows = row_weights(inputs.is_positive, inputs.sample_weight)
-    groups = group_scores(inputs.is_positive, inputs.probabilities, rows)
+    groups = sketch.groups()
     return SeparabilityCurve(
         positive=_side(
             groups.scores[::-1], groups.negatives[::-1], groups.positives[::-1], level, n_points

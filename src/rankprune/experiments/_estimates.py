@@ -12,6 +12,7 @@ from rankprune.core._auc import auc
 from rankprune.core._inputs import Inputs
 from rankprune.core._intervals import intervals_from, label_rows, row_replicates
 from rankprune.core._verdict_reasons import OVER_ROWS
+from rankprune.core.counting._sketch import sketch_of
 from rankprune.experiments._bank import MODELS, Problem, Scored, Split, scored, slug
 from rankprune.experiments._cache import cached
 
@@ -115,10 +116,9 @@ def _coverage(
     scores: Scored, probabilities: NDArray[np.float64], truth: Rates
 ) -> NDArray[np.bool_]:
     rates = NOISE_ESTIMATORS["curve"](scores.labels.view(np.int8), probabilities)
-    replicates = row_replicates(
-        Inputs(scores.labels, probabilities, None), "curve", N_RESAMPLES, random_state=0
-    )
-    sizes = label_rows(scores.labels, None)
+    sketch = sketch_of(Inputs(scores.labels, probabilities, None))
+    replicates = row_replicates(sketch, "curve", N_RESAMPLES, random_state=0)
+    sizes = label_rows(sketch)
     rows = []
     for confidence in CONFIDENCE:
         intervals = intervals_from(rates, replicates, confidence, OVER_ROWS, sizes=sizes)

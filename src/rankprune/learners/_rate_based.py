@@ -17,8 +17,8 @@ from rankprune.core._inputs import (
     validate_probabilities,
 )
 from rankprune.core._verdict import judge
+from rankprune.core.counting._sketch import sketch_of
 from rankprune.core.estimators._registry import (
-    DEFAULT_ESTIMATOR,
     estimate_unknown_rates,
     warn_if_uninformative,
 )
@@ -69,7 +69,7 @@ class RateBasedClassifier(DelegatingClassifier):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         **DelegatingClassifier._parameter_constraints,
-        "noise_estimator": [StrOptions(set(NOISE_ESTIMATORS)), callable],
+        "noise_estimator": [StrOptions(set(NOISE_ESTIMATORS)), callable, None],
     }
 
     rounds: int = 1
@@ -82,7 +82,7 @@ class RateBasedClassifier(DelegatingClassifier):
         pos_label: Any = None,
         positive_noise_rate: float | None = None,
         negative_noise_rate: float | None = None,
-        noise_estimator: str | Callable[..., NoiseRates] = DEFAULT_ESTIMATOR,
+        noise_estimator: str | Callable[..., NoiseRates] | None = None,
         cv: Any = 3,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -207,7 +207,7 @@ class RateBasedClassifier(DelegatingClassifier):
     def _rates(self, status: RowStatus, scores: FloatArray) -> NoiseRates:
         inputs, known = status.inputs(scores), self._known_rates(status)
         if known is not None:
-            warn_if_uninformative(inputs, known)
+            warn_if_uninformative(sketch_of(inputs), known)
             return known
         positive, negative = self._known()
         return estimate_unknown_rates(
@@ -220,5 +220,5 @@ class RateBasedClassifier(DelegatingClassifier):
         """Return the committee's verdict, or None if there is no committee or a rate is known."""
         if opinions.shape[1] == 1 or self._known() != (None, None):
             return None
-        members = list(opinions[status.doubted].T)
+        members = [status.inputs(column) for column in opinions.T]
         return judge(status.inputs(scores), members, self.noise_estimator, estimated=estimated)

@@ -18,13 +18,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankprune.core import NoiseRates
 from rankprune.core._inputs import BoolArray, FloatArray, Inputs, validate_weighted_labels
-from rankprune.core.estimators._registry import (
-    DEFAULT_ESTIMATOR,
-    find_noise_estimator,
-    uninformative_reason,
-)
+from rankprune.core.counting._sketch import sketch_of
+from rankprune.core.estimators._registry import raw_rates, uninformative_reason
 from rankprune.exceptions import AssumptionWarning, warn_caller
 from rankprune.learners._base import FitRows, ProbabilityClassifier, Weights
 from rankprune.learners._probabilities import Split
@@ -117,12 +113,10 @@ def read_pu(method: Any, read: Any, *arguments: Any) -> FitRows:
 
 def warn_if_positives_look_wrong(method: Any, inputs: Inputs) -> None:
     """Warn if labels that a method assumes to be correct score like unlabeled rows."""
-    estimate = find_noise_estimator(DEFAULT_ESTIMATOR)
-    rates: NoiseRates = estimate(
-        inputs.is_positive.view(np.int8), inputs.probabilities, sample_weight=inputs.sample_weight
-    )
+    sketch = sketch_of(inputs)
+    rates = raw_rates(sketch, None)
     share = rates.positive_label_error_rate
-    if share > _LOOKS_WRONG and uninformative_reason(inputs, rates) is None:
+    if share > _LOOKS_WRONG and uninformative_reason(sketch, rates) is None:
         warn_caller(
             f"{type(method).__name__} assumes that every positive label is correct, but about "
             f"{share:.0%} of them score like unlabeled rows. Either the classes overlap, or "

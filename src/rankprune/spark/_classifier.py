@@ -24,6 +24,7 @@ from pyspark.sql import functions
 
 from rankprune.core import ConfidentCounts, ConfidentState, NoiseRates
 from rankprune.core._weights import class_weights
+from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
 from rankprune.exceptions import SampleWeightIgnoredWarning
 from rankprune.spark._prune import plain_column, prune, run_passes
 
@@ -82,7 +83,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         Column of groups; rows of the same group are in the same fold.
     idCol : str, default=None
         Column of distinct values; it orders the rows that are tied at a cut-off.
-    noiseEstimator : str, default="confident-counts"
+    noiseEstimator : str, default="curve"
         Name of the noise estimator; see ``method`` of `rankprune.stream.estimate_noise_rates`.
     positiveNoiseRate, negativeNoiseRate : float, default=None
         Known rates, as in `rankprune.RankPruningClassifier`.
@@ -113,14 +114,14 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         foldCol: str | None = None,
         groupCol: str | None = None,
         idCol: str | None = None,
-        noiseEstimator: str = "confident-counts",
+        noiseEstimator: str = DEFAULT_ESTIMATOR,
         positiveNoiseRate: float | None = None,
         negativeNoiseRate: float | None = None,
         weightCol: str | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self._setDefault(numFolds=3, noiseEstimator="confident-counts", seed=0)
+        self._setDefault(numFolds=3, noiseEstimator=DEFAULT_ESTIMATOR, seed=0)
         self.setParams(**self._input_kwargs)
 
     @keyword_only

@@ -13,8 +13,6 @@ from typing import Any
 
 from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates
 
-_EXACT = "confident-counts"
-
 
 @dataclass(frozen=True)
 class SparkPruning:
@@ -60,7 +58,7 @@ def prune(
     probability: str,
     *,
     noise_rates: NoiseRates | None = None,
-    method: Any = _EXACT,
+    method: Any = None,
     order: str | None = None,
     column: str = "pruned",
 ) -> SparkPruning:
@@ -76,7 +74,7 @@ def prune(
         classifiers return.
     noise_rates : NoiseRates, default=None
         Known rates; by default they are estimated in the same passes.
-    method : str or callable, default="confident-counts"
+    method : str or callable, default=None
         As in `rankprune.stream.estimate_noise_rates`.
     order : str, default=None
         Column of distinct values that sets the order of the rows, which matters only if some of

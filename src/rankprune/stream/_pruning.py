@@ -20,11 +20,9 @@ from rankprune.storage._atomic import whole_file
 from rankprune.stream._passes import run_passes, thread_pool
 from rankprune.stream._sources import Batch, Batches, MappedBatches, opened_batches
 
-_EXACT = "confident-counts"
-
 
 def estimate_noise_rates(
-    batches: Batches, *, method: Any = _EXACT, pos_label: Any = None, n_jobs: int = 1
+    batches: Batches, *, method: Any = None, pos_label: Any = None, n_jobs: int = 1
 ) -> NoiseRates:
     """Return how many labels are wrong in each class, from batches of labels and probabilities.
 
@@ -35,9 +33,9 @@ def estimate_noise_rates(
         a function that returns such an iterable and is called for each pass; or two arrays or
         memory maps. An iterator, which can be read only once, is first copied to a temporary file.
         `read_scores` reads Parquet and Arrow files.
-    method : str or callable, default="confident-counts"
-        The noise estimator, as in `rankprune.estimate_noise_rates`. The paper's is exact; others
-        see scores rounded to one part in 4,096 (above 2**-32).
+    method : str or callable, default=None
+        As in `rankprune.estimate_noise_rates`, with the same default and the same result. A
+        callable sees the bins of a `ScoreSketch` as rows with weights.
     pos_label : default=None
         The positive label, if labels are not 0 and 1.
     n_jobs : int, default=1
@@ -163,7 +161,7 @@ def prune_labels(
     batches: Batches,
     noise_rates: NoiseRates | None = None,
     *,
-    method: Any = _EXACT,
+    method: Any = None,
     pos_label: Any = None,
     n_jobs: int = 1,
 ) -> StreamedPruning:

@@ -12,7 +12,9 @@ from rankprune import NoiseRates, estimate_noise_rates, prune_labels
 from rankprune.core import ConfidentState, Marker
 from rankprune.core._auc import auc
 from rankprune.core.counting import _state
+from rankprune.core.counting._bins import N_BINS
 from rankprune.core.counting._kernel import _compiled, kernel_for
+from rankprune.core.estimators._registry import EXACT, NOISE_ESTIMATORS
 from rankprune.exceptions import (
     ClassAlmostEmptiedWarning,
     UninformativeProbabilitiesWarning,
@@ -71,15 +73,16 @@ def marked(state, batches):
 
 
 class TestSameAsArrays:
-    @given(rows(), st.booleans())
-    def test_in_any_batches_and_merged_in_any_order(self, drawn, merged):
+    @pytest.mark.parametrize("method", [EXACT, None])
+    @given(drawn=rows(), merged=st.booleans())
+    def test_in_any_batches_and_merged_in_any_order(self, method, drawn, merged):
         labels, scores, cuts = drawn
         batches = cut(labels, scores, cuts)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            expected = estimate_noise_rates(labels, scores, method="confident-counts")
+            expected = estimate_noise_rates(labels, scores, method=method)
             pruning = prune_labels(labels, scores, expected)
-            state = gone_over(batches, merged)
+            state = gone_over(batches, merged, method=method)
         assert state.rates() == expected
         assert state.cutoffs().values == (pruning.positive_cutoff, pruning.negative_cutoff)
         np.testing.assert_array_equal(marked(state, batches), pruning.mask)
@@ -101,50 +104,44 @@ class TestSameAsArrays:
     @pytest.mark.parametrize("limit", [4, 64, 1 << 20])
     @pytest.mark.parametrize("crowd", [1.0, 1e-9, 1e-14])
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    def test_where_bins_are_crowded(self, monkeypatch, limit, crowd, dtype):
+    @pytest.mark.parametrize("method", [EXACT, None])
+    def test_where_bins_are_crowded(self, monkeypatch, limit, crowd, dtype, method):
         monkeypatch.setattr(_state, "_MAX_COPIED", limit)
         labels, scores = noisy_rows(3000)
         scores = (0.5 + (scores - 0.5) * crowd).astype(dtype)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UninformativeProbabilitiesWarning)
-            expected = estimate_noise_rates(labels, scores, method="confident-counts")
-            state = gone_over(cut(labels, scores, [10, 500, 1700]), merged=True)
+            expected = estimate_noise_rates(labels, scores, method=method)
+            state = gone_over(cut(labels, scores, [10, 500, 1700]), merged=True, method=method)
         assert state.rates() == expected
         np.testing.assert_array_equal(
             marked(state, [(labels, scores)]), prune_labels(labels, scores, expected).mask
         )
 
-    def test_larger_than_a_block(self):
+    @pytest.mark.parametrize("method", [EXACT, None])
+    def test_larger_than_a_block(self, method):
         labels, scores = noisy_rows(200_000)
-        state = gone_over([(labels, scores)])
-        assert state.rates() == estimate_noise_rates(labels, scores, method="confident-counts")
+        state = gone_over([(labels, scores)], method=method)
+        assert state.rates() == estimate_noise_rates(labels, scores, method=method)
         assert state.n_rows == 200_000
         assert state.n_pass == 3  # two passes, and the state after them
 
-    @pytest.mark.parametrize("method", ["tight", "curve"])
-    def test_estimators_that_rank_see_scores_in_bins(self, method):
-        labels, scores = noisy_rows(20_000)
-        found = gone_over(cut(labels, scores, [7000]), method=method).rates()
-        expected = estimate_noise_rates(labels, scores, method=method)
-        assert found.positive_noise_rate == pytest.approx(expected.positive_noise_rate, abs=2e-3)
-        assert found.negative_noise_rate == pytest.approx(expected.negative_noise_rate, abs=2e-3)
+    @pytest.mark.parametrize("method", sorted(set(NOISE_ESTIMATORS) - {EXACT}))
+    def test_every_estimator_sees_the_same_sketch(self, method):
+        labels, scores = noisy_rows(2000)
+        found = gone_over(cut(labels, scores, [700]), method=method).rates()
+        assert found == estimate_noise_rates(labels, scores, method=method)
 
-    @pytest.mark.parametrize("method", ["tight", "curve"])
-    def test_small_scores_are_told_apart(self, method):
-        labels, scores = noisy_rows(20_000)
-        found = gone_over([(labels, scores * 1e-6)], method=method).rates()
-        expected = estimate_noise_rates(labels, scores * 1e-6, method=method)
-        assert found.reliable
-        assert found.positive_noise_rate == pytest.approx(expected.positive_noise_rate, abs=2e-3)
+    def test_a_callable_sees_bins_as_rows_with_weights(self):
+        labels, scores = noisy_rows(2000)
+        seen = []
 
-    @pytest.mark.parametrize("method", ["tight", "curve"])
-    def test_scores_on_the_grid_lose_nothing(self, method):
-        labels, scores = noisy_rows(5000)
-        scores = np.round(scores * 200) / 200
-        found = gone_over([(labels, scores)], method=method).rates()
-        expected = estimate_noise_rates(labels, scores, method=method)
-        assert found.positive_noise_rate == pytest.approx(expected.positive_noise_rate, abs=1e-12)
-        assert found.negative_noise_rate == pytest.approx(expected.negative_noise_rate, abs=1e-12)
+        def count(labels, probabilities, *, sample_weight=None):
+            seen.append(sample_weight.sum())
+            return NoiseRates.from_noise_rates(0.1, 0.1, np.average(labels, weights=sample_weight))
+
+        assert gone_over([(labels, scores)], method=count).rates().positive_noise_rate == 0.1
+        assert seen == [2000]
 
 
 def noisy_rows(n_rows):
@@ -162,12 +159,13 @@ class TestPasses:
 
     def test_uninformative_scores_prune_nothing(self):
         labels = np.array([0, 1, 0, 1, 1, 0])
-        for scores, reason in (
-            ([0.1, 0.2, 0.5, 0.4, 0.6, 0.3], "AUC"),
-            ([0.6, 0.2, 0.5, 0.4, 0.1, 0.3], "no higher on average"),
+        for method, scores, reason in (
+            (EXACT, [0.1, 0.2, 0.5, 0.4, 0.6, 0.3], "AUC"),
+            (EXACT, [0.6, 0.2, 0.5, 0.4, 0.1, 0.3], "no higher on average"),
+            (None, [0.6, 0.2, 0.5, 0.4, 0.1, 0.3], "AUC"),
         ):
             with pytest.warns(UninformativeProbabilitiesWarning, match=reason):
-                state = gone_over([(labels, scores)])
+                state = gone_over([(labels, scores)], method=method)
             assert not state.rates().reliable
             assert state.cutoffs().values == (None, None)
 
@@ -177,9 +175,9 @@ class TestPasses:
         labels, scores = noisy_rows(2000)
         scores = 0.5 + scores * 1e-6  # all in one bin
         batches = cut(labels, scores, [400])
-        assert gone_over(batches, merged=True).rates().reliable
+        assert gone_over(batches, merged=True, method=EXACT).rates().reliable
         with pytest.warns(UninformativeProbabilitiesWarning):
-            turned = gone_over([(labels, 1 - scores)])
+            turned = gone_over([(labels, 1 - scores)], method=EXACT)
         assert not turned.rates().reliable
 
     @pytest.mark.parametrize("outliers", [False, True])
@@ -189,7 +187,7 @@ class TestPasses:
         scores = 0.5 + scores * 1e-13
         if outliers:
             scores[:4], labels[:4] = [0.01, 0.99, 0.01, 0.99], [False, False, True, True]
-        state = gone_over(cut(labels, scores, [400]), merged=True)
+        state = gone_over(cut(labels, scores, [400]), merged=True, method=EXACT)
         expected = estimate_noise_rates(labels, scores, method="confident-counts")
         assert state.rates() == expected
         assert expected.reliable
@@ -199,23 +197,29 @@ class TestPasses:
         labels = np.tile([True, False], 500)
         scores = np.where(np.arange(1000) < 990, 0.5, 0.5 + 1e-15)
         with pytest.warns(UninformativeProbabilitiesWarning):
-            state = gone_over([(labels, scores)])
+            state = gone_over([(labels, scores)], method=EXACT)
+        assert not state.rates().reliable
+
+    def test_scores_that_share_a_bin_tie(self):
+        labels, scores = noisy_rows(2000)
+        with pytest.warns(UninformativeProbabilitiesWarning, match="equal to within 1%"):
+            state = gone_over([(labels, 0.5 + scores * 1e-6)])
         assert not state.rates().reliable
 
     def test_the_refined_auc_is_exact(self):
         labels, scores = noisy_rows(500)
         scores = 0.5 + scores * 1e-6
-        state = ConfidentState().update(labels, scores).after_pass().update(labels, scores)
+        state = ConfidentState(EXACT).update(labels, scores).after_pass().update(labels, scores)
         least, most = state._doubt.bounds()
         assert (least + most) / 2 == pytest.approx(auc(labels, scores), abs=1e-12)
 
     def test_a_rank_outside_the_search_costs_a_pass_but_no_error(self, monkeypatch):
         labels, scores = noisy_rows(3000)
-        expected = gone_over([(labels, scores)])
+        expected = gone_over([(labels, scores)], method=EXACT)
         monkeypatch.setattr(
             ConfidentState, "_possible_ranks", lambda _: iter([(True, (1, 1)), (False, (1, 1))])
         )
-        state = gone_over([(labels, scores)])
+        state = gone_over([(labels, scores)], method=EXACT)
         assert state.n_pass == expected.n_pass + 1
         assert state.cutoffs() == expected.cutoffs()
 
@@ -243,23 +247,24 @@ class TestErrors:
     )
     def test_a_bad_batch_is_refused(self, labels, scores, message):
         with pytest.raises(ValueError, match=message):
-            ConfidentState().update(labels, scores)
+            ConfidentState(EXACT).update(labels, scores)
 
     def test_a_bad_value_is_found_by_compiled_loops_too(self):
         scores = np.full(100_000, 0.5)
         for bad in (np.nan, -0.1, 1.1, np.inf, -np.inf):
             scores[70_000] = bad
-            with pytest.raises(ValueError, match="row 70000 holds"):
-                ConfidentState().update(np.arange(100_000) % 2, scores)
+            for method in (EXACT, None):
+                with pytest.raises(ValueError, match="row 70000 holds"):
+                    ConfidentState(method).update(np.arange(100_000) % 2, scores)
 
     def test_both_labels_and_some_rows_are_needed(self):
         with pytest.raises(ValueError, match="at least one row"):
-            ConfidentState().after_pass()
+            ConfidentState(EXACT).after_pass()
         with pytest.raises(ValueError, match="none of 2 rows is negative"):
-            ConfidentState().update([1, 1], [0.5, 0.6]).after_pass()
+            ConfidentState(EXACT).update([1, 1], [0.5, 0.6]).after_pass()
 
     def test_results_are_refused_before_they_are_known(self):
-        state = ConfidentState().update([0, 1], [0.1, 0.9])
+        state = ConfidentState(EXACT).update([0, 1], [0.1, 0.9])
         with pytest.raises(ValueError, match="Feed all rows again"):
             state.rates()
         with pytest.raises(ValueError, match="until is_done"):
@@ -267,7 +272,7 @@ class TestErrors:
 
     def test_every_pass_sees_the_same_rows(self):
         labels, scores = noisy_rows(100)
-        state = ConfidentState().update(labels, scores).after_pass()
+        state = ConfidentState(EXACT).update(labels, scores).after_pass()
         with pytest.raises(ValueError, match="got 100 rows in the first and 0 later"):
             state.after_pass()
         state.update(labels, scores).update(labels, scores)
@@ -283,7 +288,7 @@ class TestErrors:
         labels, scores = noisy_rows(100_000)
         bad = scores.copy()
         bad[-1] = np.nan
-        state = ConfidentState()
+        state = ConfidentState(EXACT)
         with pytest.raises(ValueError, match="row 99999 holds nan"):
             state.update(labels, bad)
         assert state.n_rows == 0
@@ -293,25 +298,25 @@ class TestErrors:
     def test_missing_labels_are_called_missing(self):
         for missing in ([0, 1, np.nan], [0, 1, None], np.ma.array([0, 1, 1], mask=[0, 0, 1])):
             with pytest.raises(ValueError, match="labels must not be missing; row 2"):
-                ConfidentState().update(missing, [0.1, 0.2, 0.3])
+                ConfidentState(EXACT).update(missing, [0.1, 0.2, 0.3])
 
     def test_a_state_to_send_back_is_small_and_merges(self):
         labels, scores = noisy_rows(5000)
-        state = ConfidentState().update(labels, 0.5 + scores * 1e-6).after_pass()
+        state = ConfidentState(EXACT).update(labels, 0.5 + scores * 1e-6).after_pass()
         sent = pickle.dumps(state.empty().update(labels, 0.5 + scores * 1e-6).forget())
         merged = state.merge(pickle.loads(sent)).after_pass()
         assert merged.rates().reliable
-        plain = ConfidentState().update(labels, scores).after_pass()
+        plain = ConfidentState(EXACT).update(labels, scores).after_pass()
         sent = pickle.dumps(plain.empty().update(labels, scores).forget())
         assert len(sent) < 200_000
         rates = plain.merge(pickle.loads(sent)).after_pass().rates()
         assert rates == estimate_noise_rates(labels, scores, method="confident-counts")
-        first = ConfidentState().update(labels, scores)
-        assert first.forget().merge(ConfidentState()).after_pass().n_rows == 5000
+        first = ConfidentState(EXACT).update(labels, scores)
+        assert first.forget().merge(ConfidentState(EXACT)).after_pass().n_rows == 5000
 
     def test_what_the_first_pass_counted_is_not_sent_again(self):
         labels, scores = noisy_rows(5000)
-        first = ConfidentState().update(labels, scores)
+        first = ConfidentState(EXACT).update(labels, scores)
         before = first._histogram.counts.copy()
         assert (first.forget()._histogram.counts == before).all()
         second = first.after_pass().empty().update(labels, scores)
@@ -320,7 +325,7 @@ class TestErrors:
 
     def test_states_of_two_passes_do_not_merge(self):
         labels, scores = noisy_rows(100)
-        state = ConfidentState().update(labels, scores)
+        state = ConfidentState(EXACT).update(labels, scores)
         with pytest.raises(ValueError, match=r"same pass and method to merge, got 1 .* and 2"):
             state.merge(state.after_pass())
 
@@ -338,6 +343,10 @@ class TestKernels:
         values, raw = loops.prepared(scores), compiled.prepared(scores)
         assert compiled.extremes(raw) == loops.extremes(values)
         assert compiled.class_sums(labels, raw) == loops.class_sums(labels, values)
+        counts = np.zeros((2, 2, N_BINS), np.int64)
+        found = loops.add_to_sketch(counts[0], labels, values)
+        assert compiled.add_to_sketch(counts[1], labels, raw) == found
+        np.testing.assert_array_equal(counts[0], counts[1])
         counts = np.zeros((2, 2, 4097), np.int64)
         grid = (4607182418800017408 - (16 << 52), 44, (4607182418800017408 - (16 << 52)) >> 44)
         loops.add_to_histogram(counts[0], grid, labels, values)
@@ -373,12 +382,12 @@ class TestKernels:
 
     def test_other_byte_orders_and_strides_are_read_alike(self):
         labels, scores = noisy_rows(40_000)
-        expected = gone_over([(labels, scores)]).rates()
         strided = np.repeat(scores, 2)[::2]
-        for values in (scores.astype(">f8"), strided, scores.astype(object)):
-            assert gone_over([(labels, values)]).rates() == expected
-            found = estimate_noise_rates(labels, values, method="confident-counts")
-            assert found == expected
+        for method in (EXACT, None):
+            expected = gone_over([(labels, scores)], method=method).rates()
+            for values in (scores.astype(">f8"), strided, scores.astype(object)):
+                assert gone_over([(labels, values)], method=method).rates() == expected
+                assert estimate_noise_rates(labels, values, method=method) == expected
 
     def test_without_a_cache_it_is_compiled_again(self, monkeypatch):
         pytest.importorskip("numba")

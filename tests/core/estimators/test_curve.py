@@ -7,11 +7,18 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad
 from scipy.special import expit, logit
 
-from rankprune import NoiseRates, estimate_noise_rates, flip_labels
-from rankprune.core import gaussian_posterior, make_gaussians, perfect_probabilities
-from rankprune.core.counting._score_groups import group_scores
-from rankprune.core.estimators import _curve
-from rankprune.core.estimators._curve import Curve, curve
+from rankprune import NoiseRates, ScoreSketch, estimate_noise_rates, flip_labels
+from rankprune.core import (
+    NOISE_ESTIMATORS,
+    gaussian_posterior,
+    make_gaussians,
+    perfect_probabilities,
+)
+from rankprune.core.counting._score_groups import ScoreGroups, group_scores
+from rankprune.core.estimators import _curve, _curve_fit, _tight
+from rankprune.core.estimators._curve import Curve
+
+curve = NOISE_ESTIMATORS["curve"]
 
 
 def fit_curve(labels, scores, weights, bounds):
@@ -78,7 +85,7 @@ def test_no_rate_exceeds_the_bound():
         scores = generator.random(300)
         labels = generator.random(300) < expit(generator.normal(0, 4) * (scores - 0.5))
         if 0 < labels.sum() < 300:
-            groups = group_scores(labels, scores, np.ones(300))
+            groups = ScoreSketch.from_rows(labels, scores).groups()
             bounds = _curve.smallest_shares(groups, _curve._LOOSE)
             rates = curve(labels, scores)
             assert rates.positive_noise_rate <= bounds[0] + 1e-12
@@ -116,24 +123,76 @@ def test_swapping_the_classes_swaps_the_rates_and_weights_count_rows(seed, rho1,
     assert rates.observed_prevalence == pytest.approx(repeated.observed_prevalence)
 
 
-def test_the_gradient_is_that_of_the_loss(monkeypatch):
-    """Taken from inside: the optimiser is replaced by a comparison with finite differences."""
-    seen = []
-
-    def compare(loss, start, **_):
-        point = np.array(start) + [0.01, 0.02, 0.1, 0.2]
-        seen.append(check_grad(lambda x: loss(x)[0], lambda x: loss(x)[1], point))
-
-        class Fit:
-            fun, x = 0.0, point
-
-        return Fit
-
-    monkeypatch.setattr(_curve, "minimize", compare)
+def one_problem():
     labels, scores, weights = exact_rows(0.3, 0.1)
-    fit_curve(labels, scores, weights, (0.3, 0.1))
-    assert len(seen) == len(_curve._STARTS) + 1
-    assert max(seen) < 1e-6
+    groups = group_scores(labels, scores, weights)
+    return _curve._shares_along(groups.rows[None], groups.positives[None])
+
+
+def test_the_gradient_is_that_of_the_loss():
+    shares = one_problem()
+    scale = shares.rows.sum()
+
+    def loss(point):
+        return float(_curve_fit._evaluate(shares, point[None]).losses[0]) / scale
+
+    def gradient(point):
+        here = _curve_fit._evaluate(shares, point[None])
+        return _curve_fit.slopes(shares, point[None], here.rises, here.expected)[0][0] / scale
+
+    for point in ([0.11, 0.32, 1.2, 0.7], [0.05, 0.05, 0.7, 0.0], [0.2, 0.3, 3.0, -1.0]):
+        assert check_grad(loss, gradient, np.array(point)) < 1e-6
+
+
+def test_the_curvature_is_that_of_the_loss_where_the_curve_fits():
+    """Fisher's information is the second derivative where shares are as expected."""
+    shares, scale = one_problem(), 400.0
+    best = _curve_fit.fit_curves(shares, np.array([[0.1, 0.3, np.log(3), 0.5]])).parameters
+
+    def gradient(point):
+        here = _curve_fit._evaluate(shares, point[None])
+        return _curve_fit.slopes(shares, point[None], here.rises, here.expected)[0][0] / scale
+
+    here = _curve_fit._evaluate(shares, best)
+    curvature = _curve_fit.slopes(shares, best, here.rises, here.expected)[1][0] / scale
+    step = 1e-5
+    numeric = np.stack(
+        [
+            (gradient(best[0] + step * unit) - gradient(best[0] - step * unit)) / (2 * step)
+            for unit in np.eye(4)
+        ]
+    )
+    np.testing.assert_allclose(curvature, numeric, rtol=0.02, atol=0.02)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None)
+def test_no_point_nearby_fits_better(seed):
+    generator = np.random.default_rng(seed)
+    places = np.sort(generator.normal(0, 2, 60))
+    rows = generator.integers(1, 50, 60).astype(float)
+    expected = Curve(*generator.uniform(0, 0.4, 2), 2.0, 0.0)(places)
+    positives = generator.binomial(rows.astype(int), expected).astype(float)
+    shares = _curve_fit.Shares(rows[None], positives[None], places[None])
+    found = _curve_fit.fit_curves(shares, np.array([[0.1, 0.1, 0.7, 0.0]]))
+    lowest, highest = _curve_fit._limits(shares)
+    nearby = np.clip(found.parameters + generator.normal(0, 0.05, (200, 4)), lowest, highest)
+    many = shares.select(np.zeros(200, dtype=np.intp))
+    assert _curve_fit._evaluate(many, nearby).losses.min() >= found.losses[0] - 1e-3
+
+
+def test_fits_side_by_side_are_those_one_by_one():
+    generator = np.random.default_rng(0)
+    places = np.sort(generator.normal(0, 2, 80))
+    rows = np.full((5, 80), 30.0)
+    chance = Curve(0.2, 0.1, 3.0, 0.0)(places)
+    positives = generator.binomial(30, np.tile(chance, (5, 1))).astype(float)
+    shares = _curve_fit.Shares(rows, positives, np.tile(places, (5, 1)))
+    starts = np.tile([0.1, 0.1, 0.7, 0.0], (5, 1))
+    together = _curve_fit.fit_curves(shares, starts)
+    for number in range(5):
+        alone = _curve_fit.fit_curves(shares.select(np.array([number])), starts[:1])
+        np.testing.assert_allclose(together.parameters[number], alone.parameters[0], atol=1e-6)
 
 
 def test_rows_that_weigh_next_to_nothing_do_no_harm():
@@ -145,18 +204,39 @@ def test_rows_that_weigh_next_to_nothing_do_no_harm():
         assert mirrored.negative_noise_rate == pytest.approx(0, abs=0.01)
 
 
-def test_a_worse_fit_is_no_rival_however_steep(monkeypatch):
+def test_a_worse_fit_is_no_rival_however_steep():
     """Two curves whose log-likelihoods differ by more than a tenth: the better one wins."""
-
-    class Fit:
-        def __init__(self, fun, x):
-            self.fun, self.x = fun, np.array(x)
-
-    labels, scores, weights = exact_rows(0.3, 0.1)
-    total = weights.sum()
     gentle, steep = [0.1, 0.3, 0.0, 0.0], [0.2, 0.4, 3.0, 0.0]
-    for difference, expected in ((0.2, 0.3), (0.05, 0.4)):
-        fits = iter([Fit(1.0, gentle), Fit(1.0 + difference / total, steep)] * 3)
-        monkeypatch.setattr(_curve, "minimize", lambda *_, fits=fits, **__: next(fits))
-        found = fit_curve(labels, scores, weights, (0.3, 0.1))
-        assert found.positive_noise_rate == expected
+    parameters = np.array([[gentle], [steep]])
+    for difference, expected in ((0.2, gentle), (0.05, steep)):
+        losses = np.array([[10.0], [10.0 + difference]])
+        assert _curve._steepest_of_the_best(parameters, losses).tolist() == [expected]
+
+
+def test_of_two_steps_the_one_between_the_bounds_wins():
+    steps = np.array([[[0.1, 0.3, 3.9, 0.0]], [[0.2, 0.4, 3.6, 0.0]]])
+    assert _curve._steepest_of_the_best(steps, np.zeros((2, 1))).tolist() == [steps[1, 0].tolist()]
+
+
+@pytest.mark.parametrize("name", ["curve", "tight"])
+@pytest.mark.parametrize("n_values", [2, 1000])
+def test_resamples_side_by_side_are_estimated_as_one_by_one(name, n_values):
+    generator = np.random.default_rng(0)
+    truth = generator.random(4000) < 0.4
+    scores = expit(generator.normal(3 * truth - 1.5, 1))
+    scores = np.round(scores * n_values) / n_values
+    labels = np.where(truth, generator.random(4000) >= 0.2, generator.random(4000) < 0.1)
+    groups = ScoreSketch.from_rows(labels, scores).groups().coarser(100)
+    positives = generator.poisson(groups.positives, (5, len(groups.rows))).astype(float)
+    negatives = generator.poisson(groups.negatives, (5, len(groups.rows))).astype(float)
+    found = np.transpose(NOISE_ESTIMATORS[name].of_many(groups, positives, negatives))
+    for drawn, one, other in zip(found, positives, negatives, strict=True):
+        some = one + other > 0
+        alone = ScoreGroups(groups.scores[some], one[some], other[some])
+        evidence = _curve._LOOSE if name == "curve" else _tight._STRICT
+        expected = np.array(_curve.smallest_shares(alone, evidence))
+        if name == "curve" and n_values > 2:
+            fitted = _curve.fit_curve(alone, tuple(expected))
+            plateaus = [fitted.positive_noise_rate, fitted.negative_noise_rate]
+            expected = np.minimum(expected, plateaus)
+        np.testing.assert_allclose(drawn, expected, atol=0.01)

@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from rankprune import NoiseRates
-from rankprune.core._inputs import Inputs
+from rankprune import NoiseRates, ScoreSketch
 from rankprune.core.estimators._registry import warn_if_uninformative
 from rankprune.exceptions import UninformativeProbabilitiesWarning
 
@@ -16,11 +15,13 @@ LABELS = np.tile([True, False], 50)
 
 def test_scores_of_chance_are_warned_of():
     with pytest.warns(UninformativeProbabilitiesWarning, match="is not above 1/2"):
-        assert warn_if_uninformative(Inputs(LABELS, np.full(100, 0.5), None), RATES) is True
+        assert (
+            warn_if_uninformative(ScoreSketch.from_rows(LABELS, np.full(100, 0.5)), RATES) is True
+        )
 
 
 def test_scores_that_tell_the_labels_apart_are_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        informative = Inputs(LABELS, np.where(LABELS, 0.9, 0.1), None)
+        informative = ScoreSketch.from_rows(LABELS, np.where(LABELS, 0.9, 0.1))
         assert warn_if_uninformative(informative, RATES) is False

@@ -8,13 +8,15 @@ from scipy.stats import beta
 
 from rankprune import NoiseRates, estimate_noise_rates, flip_labels
 from rankprune.core import (
+    NOISE_ESTIMATORS,
     gaussian_posterior,
     make_gaussians,
     perfect_probabilities,
 )
 from rankprune.core.counting._score_groups import group_scores
 from rankprune.core.estimators import _tight
-from rankprune.core.estimators._tight import tight
+
+tight = NOISE_ESTIMATORS["tight"]
 
 rows = st.lists(
     st.tuples(st.booleans(), st.integers(0, 30).map(lambda k: k / 30), st.integers(1, 3)),

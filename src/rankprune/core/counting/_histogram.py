@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankprune.core._inputs import BoolArray, FloatArray, blocks
 from rankprune.core.counting._exact_sums import bits_of
@@ -15,8 +14,6 @@ from rankprune.core.counting._kernel import Kernel, kernel_for
 _LOWEST = int(np.float64(2.0**-16).view(np.int64))
 _HIGHEST = int(np.float64(1).view(np.int64))
 COARSE, FINE = 12, 16
-# For estimators that see only the bins: 4,096 per power of two, from 2**-32 on.
-_DEEP, _DEEP_BITS = int(np.float64(2.0**-32).view(np.int64)), 17
 
 
 class ScoreHistogram:
@@ -48,11 +45,6 @@ class ScoreHistogram:
         self.counts = np.zeros((2, n_bins), dtype=np.int64)
 
     @classmethod
-    def deep(cls) -> ScoreHistogram:
-        """Return an empty histogram with many bins."""
-        return cls(_DEEP, precision=_DEEP_BITS)
-
-    @classmethod
     def spanning(cls, probabilities: FloatArray) -> ScoreHistogram:
         """Return an empty histogram over the range of the values, at most 16 powers of two."""
         highest = bits_of(float(probabilities.max()))
@@ -79,22 +71,6 @@ class ScoreHistogram:
     def bin_of(self, value: float) -> int:
         """Return the index of the bin that contains a value."""
         return (max(bits_of(value), self.lowest) >> self._shift) - self._first
-
-    def middles(self) -> NDArray[np.float64]:
-        """Return a value in the middle of each bin."""
-        edges = np.arange(self.counts.shape[1] + 1, dtype=np.int64)
-        edges += self._first
-        edges <<= self._shift
-        edges[0] = 0
-        values = edges.view(np.float64)
-        return np.minimum((values[:-1] + values[1:]) / 2, 1.0)
-
-    def as_rows(self) -> tuple[BoolArray, NDArray[np.float64], NDArray[np.float64]]:
-        """Return the label, score and number of rows of each label and bin that is not empty."""
-        counts = self.counts.reshape(-1)
-        used = np.flatnonzero(counts)
-        scores = np.tile(self.middles(), 2)
-        return used >= self.counts.shape[1], scores[used], counts[used].astype(np.float64)
 
     def bin_range(self, index: int) -> tuple[int, int]:
         """Return the first bit pattern of a bin and the first one beyond it."""

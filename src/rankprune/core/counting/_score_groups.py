@@ -9,8 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from rankprune.core._inputs import BoolArray, FloatArray
+
+_TINY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -34,19 +37,28 @@ class ScoreGroups:
         """Return the number (or mass) of rows with each score, of both labels."""
         return self.positives + self.negatives
 
-    def mid_ranks(self) -> NDArray[np.float64]:
-        """Return the share of rows below each score, plus half of those at it."""
-        rows = self.rows
-        return np.asarray((np.cumsum(rows) - rows / 2) / rows.sum())
+    def coarser(self, n_groups: int) -> ScoreGroups:
+        """Return at most so many groups, of rows in equal steps of the logit of their rank.
 
-    def in_bins(
-        self, bins: NDArray[np.intp], values: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rows, the positive rows and the mean value of each bin that is not empty."""
-        starts = np.append(0, np.flatnonzero(np.diff(bins)) + 1)
+        Groups are small near both ends, where a rare class and the most confident rows are.
+        """
+        # The rank of a row with a tiny weight may round to 0 or 1, where the logit is infinite.
+        places = logit(np.clip(mid_ranks(self.rows), _TINY, 1 - _TINY))
+        # The lowest and the highest groups keep to themselves if there are enough others.
+        steps = np.searchsorted(np.linspace(places[0], places[-1], n_groups), places)
+        starts = np.append(0, np.flatnonzero(np.diff(steps)) + 1)
         rows = np.add.reduceat(self.rows, starts)
-        means = np.add.reduceat(self.rows * values, starts) / rows
-        return rows, np.add.reduceat(self.positives, starts), means
+        return ScoreGroups(
+            np.add.reduceat(self.rows * self.scores, starts) / rows,
+            np.add.reduceat(self.positives, starts),
+            np.add.reduceat(self.negatives, starts),
+        )
+
+
+def mid_ranks(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of rows below each group, plus half of those in it, along the last axis."""
+    total = rows.sum(axis=-1, keepdims=True)
+    return np.asarray((np.cumsum(rows, axis=-1) - rows / 2) / total)
 
 
 def group_scores(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,14 @@ from rankprune.core.counting._kernel import Kernel, kernel_for
 # fuller bin is first divided into finer ones.
 _MIN_COPIED = 1 << 12
 _COPIED_SHARE = 64
+
+
+class Bins(Protocol):
+    """Rows of each label in ranges of scores, from low to high."""
+
+    counts: Any
+
+    def bin_range(self, index: int) -> tuple[int, int]: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class RankSearch:
     @classmethod
     def in_histogram(
         cls,
-        histogram: ScoreHistogram,
+        histogram: Bins,
         label: bool,
         ranks: tuple[int, int],
         limit: int,
@@ -134,8 +143,8 @@ def value_of_rank(
 
 
 def _within(
-    histogram: ScoreHistogram,
-    counts: NDArray[np.int64],
+    histogram: Bins,
+    counts: NDArray[Any],
     label: bool,
     ranks: tuple[int, int],
     limit: int,

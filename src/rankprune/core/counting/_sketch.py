@@ -26,7 +26,8 @@ from rankprune.core._inputs import (
     validate_labeled_numbers,
     validate_sample_weight,
 )
-from rankprune.core.counting._bins import MIDDLES, N_BINS
+from rankprune.core.counting._bins import EDGES, MIDDLE, MIDDLES, N_BINS
+from rankprune.core.counting._exact_sums import bits_of
 from rankprune.core.counting._kernel import kernel_for
 from rankprune.core.counting._loops import extremes, in_score_units, score_bins
 from rankprune.core.counting._score_groups import ScoreGroups
@@ -63,12 +64,13 @@ class ScoreSketch:
     Examples
     --------
     >>> from rankprune import ScoreSketch, estimate_noise_rates
-    >>> first = ScoreSketch().update([1, 1, 0, 0] * 30, [0.9, 0.8, 0.3, 0.1] * 30)
-    >>> second = ScoreSketch().update([1, 0] * 30, [0.2, 0.7] * 30)
+    >>> first = ScoreSketch().update([1, 1, 0, 0] * 30, [0.875, 0.75, 0.25, 0.125] * 30)
+    >>> second = ScoreSketch().update([1, 0] * 30, [0.03125, 0.2] * 30)
     >>> both = first.merge(second)
     >>> both.n_rows, both.extremes
-    (180, (0.1, 0.9))
-    >>> rates = estimate_noise_rates(both)
+    (180, (0.03125, 0.875))
+    >>> round(estimate_noise_rates(both).negative_noise_rate, 2)
+    0.25
     """
 
     def __init__(self) -> None:
@@ -133,6 +135,21 @@ class ScoreSketch:
         sketch.score_sums = (sums[0], sums[1])
         return sketch
 
+    @classmethod
+    def of_bins(
+        cls, label: NDArray[np.intp], bins: NDArray[np.intp], n_rows: NDArray[np.int64]
+    ) -> ScoreSketch:
+        """Return the sketch of rows whose scores are the middles of their bins."""
+        some = n_rows > 0
+        label, bins, n_rows = label[some], bins[some], n_rows[some]
+        sketch = cls()
+        sketch.counts[label, bins] = n_rows
+        units = in_score_units(MIDDLES)
+        negative, positive = (int(total) for total in sketch.counts @ units)
+        sketch.score_sums = (negative, positive)
+        sketch._see(float(MIDDLES[bins.min()]), float(MIDDLES[bins.max()]))
+        return sketch
+
     @property
     def n_positive(self) -> int | float:
         """Return the number (or mass) of rows with the positive label."""
@@ -149,6 +166,12 @@ class ScoreSketch:
         return self.n_negative + self.n_positive
 
     @property
+    def masses(self) -> tuple[float, float]:
+        """Return the number (or mass) of rows with the negative and with the positive label."""
+        negative, positive = self.counts.sum(axis=1).tolist()
+        return negative, positive
+
+    @property
     def in_counts(self) -> bool:
         """Return whether the rows are counted, rather than weighted by other numbers."""
         return self._squares is None and float(self.counts.sum()) <= MAX_COUNT
@@ -156,7 +179,7 @@ class ScoreSketch:
     @property
     def mean_scores(self) -> tuple[float, float]:
         """Return the mean score of the negative and of the positive labels."""
-        sizes = (self.n_negative, self.n_positive)
+        sizes = self.masses
         negative, positive = (
             min(max(total / (size * UNITS), 0.0), 1.0) if size else math.nan
             for total, size in zip(self.score_sums, sizes, strict=True)
@@ -186,7 +209,7 @@ class ScoreSketch:
         weight = None
         if sample_weight is not None and len(is_positive):
             weight = validate_sample_weight(sample_weight, len(is_positive), may_vanish=True)
-        self._take(is_positive, values, weight)
+        self.take(is_positive, values, weight)
         return self
 
     def merge(self, other: ScoreSketch) -> ScoreSketch:
@@ -230,6 +253,11 @@ class ScoreSketch:
             negatives, positives = negatives * scale, positives * scale
         return ScoreGroups(MIDDLES[used], positives, negatives)
 
+    def as_inputs(self) -> Inputs:
+        """Return one row for each label and bin that is not empty, weighted by its rows."""
+        label, used = np.nonzero(self.counts)
+        return Inputs(label.astype(bool), MIDDLES[used], self.counts[label, used])
+
     def auc(self) -> float:
         """Return the chance that a positive label outranks a negative one; a bin counts half."""
         least, most = self.auc_bounds()
@@ -246,6 +274,14 @@ class ScoreSketch:
         """Return the value that the AUC of informative scores must exceed."""
         negative, positive = self.effective_rows
         return needed_auc(positive, negative)
+
+    def bin_range(self, index: int) -> tuple[int, int]:
+        """Return the first bit pattern of a bin's scores and the first one beyond it."""
+        # Below 1/2 the lower edge of a bin belongs to it, above 1/2 the upper one.
+        low = 0 if index == 0 else bits_of(EDGES[index - 1]) + (index > MIDDLE)
+        last = N_BINS - 1
+        high = bits_of(1.0) + 1 if index == last else bits_of(EDGES[index]) + (index >= MIDDLE)
+        return low, high
 
     def to_bytes(self) -> bytes:
         """Return the sketch as bytes, to be stored or sent.
@@ -313,8 +349,11 @@ class ScoreSketch:
             f"extremes={self.extremes})"
         )
 
-    def _take(
-        self, is_positive: BoolArray, values: FloatArray, weight: NDArray[np.float64] | None
+    def take(
+        self,
+        is_positive: BoolArray,
+        values: FloatArray,
+        weight: NDArray[np.float64] | None = None,
     ) -> None:
         """Add checked labels and weights, and scores whose range is checked here."""
         if weight is None:
@@ -338,8 +377,38 @@ class ScoreSketch:
 def sketch_of(inputs: Inputs) -> ScoreSketch:
     """Return the sketch of checked labels and weights; the range of the scores is checked here."""
     sketch = ScoreSketch()
-    sketch._take(inputs.is_positive, inputs.probabilities, inputs.sample_weight)
+    sketch.take(inputs.is_positive, inputs.probabilities, inputs.sample_weight)
     return sketch
+
+
+def given_probabilities(probabilities: ArrayLike | None) -> ArrayLike:
+    """Return the probabilities, which may be missing only beside a sketch."""
+    if probabilities is None:
+        raise TypeError(
+            "probabilities must be given with labels, got None. Pass predict_proba(X)[:, 1], or a "
+            "ScoreSketch instead of labels."
+        )
+    return probabilities
+
+
+def given_sketch(
+    labels: ArrayLike | ScoreSketch, probabilities: ArrayLike | None, **arguments: Any
+) -> ScoreSketch:
+    """Return the sketch that was given instead of labels, or that of the rows."""
+    if not isinstance(labels, ScoreSketch):
+        return ScoreSketch.from_rows(labels, given_probabilities(probabilities), **arguments)
+    if any(argument is not None for argument in (probabilities, *arguments.values())):
+        raise ValueError(
+            "labels must be given row by row if probabilities, sample_weight or pos_label are "
+            "given too, got a ScoreSketch, which holds all of these. Pass the sketch alone."
+        )
+    negative, positive = labels.masses
+    if not (negative > 0 and positive > 0):
+        raise ValueError(
+            "labels must hold two classes, but the sketch has "
+            f"{negative:g} negative and {positive:g} positive labels. Add rows of both classes."
+        )
+    return labels
 
 
 def _counted(is_positive: BoolArray, values: FloatArray) -> ScoreSketch:

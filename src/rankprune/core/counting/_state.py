@@ -15,7 +15,6 @@ from rankprune.core._auc import auc_bounds, needed_auc
 from rankprune.core._inputs import (
     BoolArray,
     FloatArray,
-    Inputs,
     blocks,
     refuse_improbable,
     validate_batch,
@@ -29,16 +28,18 @@ from rankprune.core.counting._histogram import ScoreHistogram
 from rankprune.core.counting._kernel import Kernel, kernel_for
 from rankprune.core.counting._open_auc import OpenAuc
 from rankprune.core.counting._selection import Ranked, RankSearch, settled
+from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.estimators._confident_counts import ClassSums, rates_from_counts
 from rankprune.core.estimators._registry import (
+    DEFAULT_ESTIMATOR,
+    EXACT,
     NoiseEstimator,
-    estimate_unknown_rates,
     find_noise_estimator,
+    rates_of_sketch,
     threshold_reason,
     with_warning,
 )
 
-EXACT = "confident-counts"
 # Number of values that a state may hold besides its counts: 8 MiB.
 _MAX_COPIED = 1 << 20
 
@@ -51,9 +52,9 @@ class ConfidentState:
 
     Parameters
     ----------
-    method : str or callable, default="confident-counts"
-        The noise estimator. The paper's is exact: its rates are those of `estimate_noise_rates` on
-        all rows at once. Others see scores rounded to one part in 4,096, from 2**-32 on.
+    method : str or callable, default="curve"
+        The noise estimator; its rates are those of `estimate_noise_rates` on all rows at once. A
+        callable sees the bins of a `ScoreSketch` as rows with weights.
     noise_rates : NoiseRates, default=None
         Known rates; if given, nothing is estimated.
     prunes : bool, default=True
@@ -63,7 +64,7 @@ class ConfidentState:
     --------
     >>> from rankprune.core import ConfidentState
     >>> batches = [([1, 1, 0, 0], [0.9, 0.8, 0.3, 0.1]), ([1, 0, 1], [0.2, 0.7, 0.6])] * 5
-    >>> state = ConfidentState()
+    >>> state = ConfidentState("confident-counts")
     >>> while not state.is_done:
     ...     for labels, probabilities in batches:
     ...         state = state.update(labels, probabilities)
@@ -73,16 +74,17 @@ class ConfidentState:
 
     Notes
     -----
-    The first pass sums and bins the scores of each label. The sums are exact, so the thresholds
-    LB_{y=1} and UB_{y=0} do not depend on the order of rows. The second counts the rows beyond
-    them, and searches the bins that may contain a cut-off. If such a bin holds more than a million
-    rows, one or two further passes divide it into finer ones. Bins are ranges of the bits of a
-    float, so cut-offs are found exactly, by integer rank.
+    The first pass sums and bins the scores of each label, and most estimators need no other. For
+    the paper's, the sums are exact, so the thresholds LB_{y=1} and UB_{y=0} do not depend on the
+    order of rows, and the second pass counts the rows beyond them. The second pass also searches
+    the bins that may contain a cut-off. If such a bin holds more than a million rows, one or two
+    further passes divide it into finer ones. Bins are ranges of the bits of a float, so cut-offs
+    are found exactly, by integer rank.
     """
 
     def __init__(
         self,
-        method: str | NoiseEstimator = EXACT,
+        method: str | NoiseEstimator | None = None,
         *,
         noise_rates: NoiseRates | None = None,
         prunes: bool = True,
@@ -91,12 +93,15 @@ class ConfidentState:
         if noise_rates is not None:
             validate_noise_rates(noise_rates)
         self.n_pass = 1
+        method = DEFAULT_ESTIMATOR if method is None else method
         self._method, self._given, self._prunes = method, noise_rates, prunes
         self._sums = ClassSums()
         self._extremes = (1.0, 0.0)
         self._n_seen = 0
-        is_binned = noise_rates is None and method != EXACT
-        self._histogram = ScoreHistogram.deep() if is_binned else ScoreHistogram()
+        self._histogram = ScoreHistogram()
+        # In place of sums and histogram, unless rates are known or exact.
+        is_sketched = noise_rates is None and method != EXACT
+        self._sketch = ScoreSketch() if is_sketched else None
         self._thresholds: tuple[float, float] | None = None
         self._rates: NoiseRates | None = None
         self._to_prune = (0, 0)
@@ -118,6 +123,8 @@ class ConfidentState:
 
     @property
     def _sizes(self) -> tuple[int, int]:
+        if self._sketch is not None:
+            return int(self._sketch.n_positive), int(self._sketch.n_negative)
         one = in_units(1)
         return self._sums.positive_mass // one, self._sums.negative_mass // one
 
@@ -128,29 +135,36 @@ class ConfidentState:
                 "The state is done and accepts no more rows. Start another with ConfidentState()."
             )
         is_positive, values = validate_batch(labels, probabilities)
-        kernel, before = kernel_for(len(is_positive)), self._sums
-        counts = self._histogram.counts[:, : None if self.n_pass == 1 else 0].copy()
-        extremes = self._extremes
-        for rows in blocks(len(is_positive)):
-            block = kernel.prepared(values[rows])
-            if self.n_pass == 1:
-                smallest, largest = kernel.extremes(block)
-                # Written so that NaN, which compares false, is caught too.
-                if not (smallest >= 0 and largest <= 1):
-                    # A batch that is refused must not change the state.
-                    self._sums, self._extremes = before, extremes
-                    np.copyto(self._histogram.counts, counts)
-                    refuse_improbable(values, "probabilities")
-                self._see(smallest, largest)
-            self._add_block(kernel, is_positive[rows], block)
+        if self.n_pass > 1:
+            kernel = kernel_for(len(is_positive))
+            for rows in blocks(len(is_positive)):
+                self._add_block(kernel, is_positive[rows], kernel.prepared(values[rows]))
+        elif self._sketch is not None:
+            self._sketch.take(is_positive, values)
+            self._see(0.0, 1.0)
+        else:
+            self._add_first(is_positive, values)
         self._n_seen += len(is_positive)
         return self
 
+    def _add_first(self, is_positive: BoolArray, values: FloatArray) -> None:
+        """Add a batch in the first pass, with exact sums; a refused one changes nothing."""
+        kernel, before = kernel_for(len(is_positive)), (self._sums, self._extremes)
+        counts = self._histogram.counts.copy()
+        for rows in blocks(len(is_positive)):
+            block = kernel.prepared(values[rows])
+            smallest, largest = kernel.extremes(block)
+            # Written so that NaN, which compares false, is caught too.
+            if not (smallest >= 0 and largest <= 1):
+                self._sums, self._extremes = before
+                np.copyto(self._histogram.counts, counts)
+                refuse_improbable(values, "probabilities")
+            self._see(smallest, largest)
+            sums = ClassSums.of_block(kernel, is_positive[rows], block)
+            self._sums = self._sums.merge(sums)
+            self._histogram.add_block(kernel, is_positive[rows], block)
+
     def _add_block(self, kernel: Kernel, is_positive: BoolArray, values: FloatArray) -> None:
-        if self.n_pass == 1:
-            self._sums = self._sums.merge(ClassSums.of_block(kernel, is_positive, values))
-            self._histogram.add_block(kernel, is_positive, values)
-            return
         if self._counts is not None and self._thresholds is not None:
             self._counts += kernel.count_beyond(is_positive, values, self._thresholds)
         if self._doubt is not None:
@@ -166,6 +180,7 @@ class ConfidentState:
         other = ConfidentState(self._method, noise_rates=self._given, prunes=self._prunes)
         if self.n_pass > 1:
             other._sums, other._histogram = self._sums, self._histogram
+            other._sketch = self._sketch
             other._extremes = self._extremes
         other.n_pass, other._thresholds = self.n_pass, self._thresholds
         other._rates, other._to_prune, other._found = self._rates, self._to_prune, self._found
@@ -187,6 +202,8 @@ class ConfidentState:
         if self.n_pass == 1:
             merged._sums = self._sums.merge(other._sums)
             merged._histogram = self._histogram.merge(other._histogram)
+            if self._sketch is not None and other._sketch is not None:
+                merged._sketch = self._sketch.merge(other._sketch)
             merged._extremes = self._extremes
             merged._see(*other._extremes)
         if self._counts is not None and other._counts is not None:
@@ -212,6 +229,7 @@ class ConfidentState:
         if self.n_pass == 1:
             self._refuse_one_label()
             following._sums, following._histogram = self._sums, self._histogram
+            following._sketch = self._sketch
             following._extremes = self._extremes
             following._begin()
             return following
@@ -252,8 +270,11 @@ class ConfidentState:
 
     def _begin(self) -> None:
         """Decide after the first pass what the second collects."""
-        if self._given is not None or self._method != EXACT:
-            self._know(self._given or self._binned_rates())
+        known = self._given
+        if self._sketch is not None:
+            known = rates_of_sketch(self._sketch, self._method)
+        if known is not None:
+            self._know(known)
             for label, rank in self._ranks():
                 self._look_for(label, (rank, rank))
             return
@@ -294,9 +315,6 @@ class ConfidentState:
             if self._doubt is not None:
                 self._doubt.forget()
         return self
-
-    def _binned_rates(self) -> NoiseRates:
-        return estimate_unknown_rates(Inputs(*self._histogram.as_rows()), self._method)
 
     def _counted_rates(self, counts: NDArray[np.int64]) -> NoiseRates:
         rates = rates_from_counts(self._sums, ConfidentCounts(*counts.astype(float).tolist()))
@@ -356,7 +374,8 @@ class ConfidentState:
         )
 
     def _look_for(self, label: bool, ranks: tuple[int, int]) -> None:
-        search = RankSearch.in_histogram(self._histogram, label, ranks, _MAX_COPIED, self._extremes)
+        bins = self._histogram if self._sketch is None else self._sketch
+        search = RankSearch.in_histogram(bins, label, ranks, _MAX_COPIED, self._extremes)
         # A range of several ranks is not settled even if one value is left: its rank is not known.
         self._take(label, settled(search) if ranks[0] == ranks[1] else search)
 

@@ -7,51 +7,23 @@ In the paper's terms c = 1 - rho_1, and rho_0 = 0.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rankprune.core._inputs import BoolArray, FloatArray
-from rankprune.core._noise_rates import NoiseRates, rates_of_rows
+from rankprune.core._noise_rates import NoiseRates, rates_of_masses
+from rankprune.core.counting._sketch import ScoreSketch
 
 
-def elkan_noto(
-    labels: BoolArray,
-    probabilities: FloatArray,
-    *,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> NoiseRates:
+def elkan_noto(sketch: ScoreSketch) -> NoiseRates:
     """Return rates with c as the mean probability of the labeled rows (their e1)."""
-    is_labeled = labels.view(bool)
-    weight = None if sample_weight is None else sample_weight[is_labeled]
-    frequency = np.average(_floats(probabilities)[is_labeled], weights=weight)
-    return rates_of_rows(1 - float(frequency), 0.0, labels, sample_weight)
+    return rates_of_masses(1 - sketch.mean_scores[1], 0.0, sketch.masses)
 
 
-def elkan_noto_e2(
-    labels: BoolArray,
-    probabilities: FloatArray,
-    *,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> NoiseRates:
+def elkan_noto_e2(sketch: ScoreSketch) -> NoiseRates:
     """Return rates with c as the share of all probability on the labeled rows (their e2)."""
-    weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-    mass = _floats(probabilities) * weight
-    total = float(mass.sum())
+    negative, positive = sketch.score_sums
     # If all probabilities are 0, nothing is known about c; 0 is then clipped to what is possible.
-    frequency = float(mass[labels.view(bool)].sum()) / total if total > 0 else 0.0
-    return rates_of_rows(1 - frequency, 0.0, labels, sample_weight)
+    frequency = positive / (negative + positive) if positive > 0 else 0.0
+    return rates_of_masses(1 - frequency, 0.0, sketch.masses)
 
 
-def elkan_noto_e3(
-    labels: BoolArray,
-    probabilities: FloatArray,
-    *,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> NoiseRates:
+def elkan_noto_e3(sketch: ScoreSketch) -> NoiseRates:
     """Return rates with c as the largest probability (their e3)."""
-    counted = probabilities if sample_weight is None else probabilities[sample_weight > 0]
-    return rates_of_rows(1 - float(counted.max()), 0.0, labels, sample_weight)
-
-
-def _floats(probabilities: FloatArray) -> NDArray[np.float64]:
-    return np.asarray(probabilities, dtype=np.float64)
+    return rates_of_masses(1 - sketch.extremes[1], 0.0, sketch.masses)

@@ -6,19 +6,11 @@ negative, to 1 - rho_1, where it is surely positive.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rankprune.core._inputs import BoolArray, FloatArray
-from rankprune.core._noise_rates import NoiseRates, rates_of_rows
+from rankprune.core._noise_rates import NoiseRates, rates_of_masses
+from rankprune.core.counting._sketch import ScoreSketch
 
 
-def min_probability(
-    labels: BoolArray,
-    probabilities: FloatArray,
-    *,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> NoiseRates:
+def min_probability(sketch: ScoreSketch) -> NoiseRates:
     """Return rho_0 = min g and rho_1 = 1 - max g."""
-    counted = probabilities if sample_weight is None else probabilities[sample_weight > 0]
-    return rates_of_rows(1 - float(counted.max()), float(counted.min()), labels, sample_weight)
+    lowest, highest = sketch.extremes
+    return rates_of_masses(1 - highest, lowest, sketch.masses)

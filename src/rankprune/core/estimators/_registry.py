@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._auc import is_informative
-from rankprune.core._inputs import Inputs, count_true, validate_inputs
+from rankprune.core._inputs import (
+    BoolArray,
+    FloatArray,
+    Inputs,
+    count_true,
+    validate_inputs,
+    validate_labeled_numbers,
+)
 from rankprune.core._noise_rates import NoiseRates
-from rankprune.core._verdict_reasons import AUC_REASON, not_told_apart, thresholds_reason
+from rankprune.core._verdict_reasons import (
+    AUC_REASON,
+    SAME_BIN_REASON,
+    not_told_apart,
+    thresholds_reason,
+)
+from rankprune.core.counting._score_groups import ScoreGroups
+from rankprune.core.counting._sketch import (
+    ScoreSketch,
+    given_probabilities,
+    given_sketch,
+    sketch_of,
+)
 from rankprune.core.estimators._confident_counts import confident_counts
-from rankprune.core.estimators._curve import curve
+from rankprune.core.estimators._curve import curve, curve_of_many
 from rankprune.core.estimators._elkan_noto import elkan_noto, elkan_noto_e2, elkan_noto_e3
 from rankprune.core.estimators._min_probability import min_probability
 from rankprune.core.estimators._scott import scott, scott_2015
-from rankprune.core.estimators._tight import tight
+from rankprune.core.estimators._tight import tight, tight_of_many
 from rankprune.exceptions import (
     NoiseRatesClippedWarning,
     UninformativeProbabilitiesWarning,
@@ -26,20 +45,55 @@ from rankprune.exceptions import (
 )
 
 NoiseEstimator = Callable[..., NoiseRates]
+Reals = NDArray[np.float64]
 
 # Two computations of the share of positive labels may differ by rounding, but no more.
 _SAME_PREVALENCE = 1e-6
+# Share of the pairs of a positive and a negative label that tie if bins are too coarse for scores.
+_MANY_TIES = 0.5
+
+
+@dataclass(frozen=True)
+class OnSketch:
+    """A noise estimator that needs the sketch alone.
+
+    Called as any other, it makes the sketch of the rows.
+
+    Attributes
+    ----------
+    from_sketch : callable
+        Takes a sketch and returns its rates.
+    of_many : callable or None
+        Takes grouped rows, and the positive and negative rows that each resample drew from each
+        group; returns both noise rates of every resample. None if they are estimated one by one.
+    """
+
+    from_sketch: Callable[[ScoreSketch], NoiseRates]
+    of_many: Callable[[ScoreGroups, Reals, Reals], tuple[Reals, Reals]] | None = None
+
+    def __call__(
+        self,
+        labels: BoolArray,
+        probabilities: FloatArray,
+        *,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> NoiseRates:
+        inputs = Inputs(np.asarray(labels).view(bool), probabilities, sample_weight)
+        return self.from_sketch(sketch_of(inputs))
+
+
+EXACT = "confident-counts"
 
 NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
-    "confident-counts": confident_counts,
-    "tight": tight,
-    "curve": curve,
-    "scott": scott,
-    "scott-2015": scott_2015,
-    "min-probability": min_probability,
-    "elkan-noto": elkan_noto,
-    "elkan-noto-e2": elkan_noto_e2,
-    "elkan-noto-e3": elkan_noto_e3,
+    EXACT: confident_counts,
+    "tight": OnSketch(tight, tight_of_many),
+    "curve": OnSketch(curve, curve_of_many),
+    "scott": OnSketch(scott),
+    "scott-2015": OnSketch(scott_2015),
+    "min-probability": OnSketch(min_probability),
+    "elkan-noto": OnSketch(elkan_noto),
+    "elkan-noto-e2": OnSketch(elkan_noto_e2),
+    "elkan-noto-e3": OnSketch(elkan_noto_e3),
 }
 
 
@@ -48,10 +102,10 @@ DEFAULT_ESTIMATOR = "curve"
 
 
 def estimate_noise_rates(
-    labels: ArrayLike,
-    probabilities: ArrayLike,
+    labels: ArrayLike | ScoreSketch,
+    probabilities: ArrayLike | None = None,
     *,
-    method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+    method: str | NoiseEstimator | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> NoiseRates:
@@ -59,16 +113,18 @@ def estimate_noise_rates(
 
     Parameters
     ----------
-    labels : array-like of shape (n_rows,)
-        Given labels, of any two values.
+    labels : array-like of shape (n_rows,) or ScoreSketch
+        Given labels, of any two values; or the sketch of the rows, and no other argument than
+        ``method``.
     probabilities : array-like of shape (n_rows,)
         Out-of-fold probability of the positive label, one per row; see
         `out_of_fold_probabilities`. In-sample probabilities hide the errors they were fitted to.
     method : str or callable, default="curve"
-        The noise estimator. ``"confident-counts"`` is the paper's; ``"tight"`` uses the threshold
-        with the smallest upper confidence bound of the noise, which overlap inflates less, but
-        which misses noise concentrated where the classes meet; ``"curve"`` fits a sigmoid between
-        two plateaus to the share of positive labels along the ranking and uses, for each noise
+        The noise estimator. ``"confident-counts"`` is the paper's, and needs the rows;
+        ``"tight"`` uses the threshold with the smallest upper confidence bound of the noise, which
+        overlap inflates less, but which misses noise concentrated where the classes meet;
+        ``"curve"`` fits a sigmoid between two plateaus to the share of positive labels along the
+        ranking and uses, for each noise
         rate, the smaller of its plateau and such a bound. ``"scott"`` and ``"scott-2015"`` use the
         largest share of one label's rows that the other's could hide (Scott et al. 2013, Scott
         2015), the latter with a tighter bound; ``"min-probability"`` uses the smallest and the
@@ -109,25 +165,55 @@ def estimate_noise_rates(
     >>> round(rates.positive_label_error_rate, 3), round(rates.negative_label_error_rate, 3)
     (0.2, 0.167)
     """
-    inputs = validate_inputs(
-        labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
+    if isinstance(labels, ScoreSketch):
+        sketch = given_sketch(
+            labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
+        )
+        return rates_of_sketch(sketch, method)
+    # The pass over the rows that makes the sketch checks the range of the scores too.
+    validate = validate_labeled_numbers if is_on_sketch(method) else validate_inputs
+    inputs = validate(
+        labels,
+        given_probabilities(probabilities),
+        sample_weight=sample_weight,
+        pos_label=pos_label,
     )
     return estimate_unknown_rates(inputs, method)
 
 
-def estimate_unknown_rates(
-    inputs: Inputs,
-    method: str | NoiseEstimator,
-    *,
-    positive: float | None = None,
-    negative: float | None = None,
+def rates_of_sketch(sketch: ScoreSketch, method: str | NoiseEstimator | None) -> NoiseRates:
+    """Return the estimate from a sketch alone; emit at most one warning."""
+    if method == EXACT:
+        raise ValueError(
+            f"method must not be {EXACT!r} for a ScoreSketch, since the paper's estimator compares "
+            "each score with exact means. Pass labels and probabilities, or use another method."
+        )
+    rates = raw_rates(sketch, method)
+    return with_warning(rates, uninformative_reason(sketch, rates))
+
+
+def raw_rates(
+    rows: Inputs | ScoreSketch, method: str | NoiseEstimator | None, *, checked: bool = True
 ) -> NoiseRates:
-    """Return the estimate with known rates inserted; emit at most one warning."""
+    """Return what a noise estimator makes of rows or of their sketch, without any warning.
+
+    An estimator that needs rows gets those that the sketch describes. ``checked`` is False where
+    the share of positive labels may differ, as in resamples.
+    """
     estimator = find_noise_estimator(method)
+    if isinstance(estimator, OnSketch):
+        return estimator.from_sketch(rows if isinstance(rows, ScoreSketch) else sketch_of(rows))
+    inputs = rows.as_inputs() if isinstance(rows, ScoreSketch) else rows
     labels, probabilities = inputs.is_positive.view(np.int8), inputs.probabilities.view()
     # These may be views of the caller's arrays, which a callable must not change.
     labels.flags.writeable = probabilities.flags.writeable = False
     rates = estimator(labels, probabilities, sample_weight=inputs.sample_weight)
+    if checked:
+        _refuse_other_rates(rates, inputs, estimator)
+    return rates
+
+
+def _refuse_other_rates(rates: Any, inputs: Inputs, estimator: NoiseEstimator) -> None:
     if not isinstance(rates, NoiseRates):
         raise TypeError(
             f"method must return NoiseRates, got {type(rates).__name__} from {estimator!r}. "
@@ -140,8 +226,31 @@ def estimate_unknown_rates(
             f"{observed:.6g}, but {estimator!r} returned an observed_prevalence of "
             f"{rates.observed_prevalence:.6g}. Pass the share of positive labels to NoiseRates."
         )
+
+
+def estimate_unknown_rates(
+    inputs: Inputs,
+    method: str | NoiseEstimator | None,
+    *,
+    positive: float | None = None,
+    negative: float | None = None,
+    sketch: ScoreSketch | None = None,
+) -> NoiseRates:
+    """Return the estimate with known rates inserted; emit at most one warning.
+
+    ``sketch`` is that of the inputs, if it is at hand.
+    """
+    if method == EXACT:
+        rates = confident_counts(
+            inputs.is_positive.view(np.int8),
+            inputs.probabilities,
+            sample_weight=inputs.sample_weight,
+        ).with_known(positive=positive, negative=negative)
+        return with_warning(rates, _exact_reason(inputs, rates))
+    sketch = sketch_of(inputs) if sketch is None else sketch
+    rates = raw_rates(sketch if is_on_sketch(method) else inputs, method)
     rates = rates.with_known(positive=positive, negative=negative)
-    return with_warning(rates, uninformative_reason(inputs, rates))
+    return with_warning(rates, uninformative_reason(sketch, rates))
 
 
 def with_warning(rates: NoiseRates, reason: str | None) -> NoiseRates:
@@ -167,8 +276,10 @@ def _share_positive(inputs: Inputs) -> float:
     return float(np.average(inputs.is_positive, weights=inputs.sample_weight))
 
 
-def find_noise_estimator(method: str | NoiseEstimator) -> NoiseEstimator:
-    """Return the noise estimator with that name, or the callable itself."""
+def find_noise_estimator(method: str | NoiseEstimator | None) -> NoiseEstimator:
+    """Return the noise estimator with that name, the default one, or the callable itself."""
+    if method is None:
+        return NOISE_ESTIMATORS[DEFAULT_ESTIMATOR]
     if callable(method):
         return method
     if not isinstance(method, str) or method not in NOISE_ESTIMATORS:
@@ -179,9 +290,14 @@ def find_noise_estimator(method: str | NoiseEstimator) -> NoiseEstimator:
     return NOISE_ESTIMATORS[method]
 
 
-def warn_if_uninformative(inputs: Inputs, rates: NoiseRates) -> bool:
-    """Return whether the probabilities fail to tell the labels apart, with a warning if so."""
-    reason = uninformative_reason(inputs, rates)
+def is_on_sketch(method: str | NoiseEstimator | None) -> bool:
+    """Return whether a noise estimator needs the sketch alone."""
+    return isinstance(find_noise_estimator(method), OnSketch)
+
+
+def warn_if_uninformative(sketch: ScoreSketch, rates: NoiseRates) -> bool:
+    """Return whether the scores fail to tell the labels apart, with a warning if so."""
+    reason = uninformative_reason(sketch, rates)
     if reason is None:
         return False
     _warn_uninformative(reason)
@@ -197,14 +313,26 @@ def _warn_uninformative(reason: str) -> None:
     )
 
 
-def uninformative_reason(inputs: Inputs, rates: NoiseRates) -> str | None:
-    """Return why the probabilities fail to tell the labels apart, or None if they do not fail."""
+def uninformative_reason(sketch: ScoreSketch, rates: NoiseRates) -> str | None:
+    """Return why the scores fail to tell the labels apart, or None if they do not fail."""
     reason = threshold_reason(rates)
     if reason is not None:
         return reason
-    if not is_informative(inputs.is_positive, inputs.probabilities, inputs.sample_weight):
+    least, most = sketch.auc_bounds()
+    if (least + most) / 2 > sketch.needed_auc():
+        return None
+    # Scores that hardly differ share a bin and tie.
+    is_coarse = most - least > _MANY_TIES and sketch.extremes[0] < sketch.extremes[1]
+    return SAME_BIN_REASON if is_coarse else AUC_REASON
+
+
+def _exact_reason(inputs: Inputs, rates: NoiseRates) -> str | None:
+    reason = threshold_reason(rates)
+    if reason is None and not is_informative(
+        inputs.is_positive, inputs.probabilities, inputs.sample_weight
+    ):
         return AUC_REASON
-    return None
+    return reason
 
 
 def threshold_reason(rates: NoiseRates) -> str | None:

@@ -13,10 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._inputs import BoolArray, FloatArray
-from rankprune.core._noise_rates import NoiseRates, rates_of_rows
-from rankprune.core._shares import row_weights, upper_bound
-from rankprune.core.counting._score_groups import group_scores
+from rankprune.core._noise_rates import NoiseRates, rates_of_masses
+from rankprune.core._shares import upper_bound
+from rankprune.core.counting._sketch import ScoreSketch
 
 # Two kappas of 1 mean that the labels carry no information; the algebra would divide 0 by 0.
 _MAX_KAPPA = 1 - 1e-9
@@ -28,24 +27,14 @@ _LEVEL = 0.1
 _Bound = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 
-def scott(
-    labels: BoolArray,
-    probabilities: FloatArray,
-    *,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> NoiseRates:
+def scott(sketch: ScoreSketch) -> NoiseRates:
     """Return rates by a bound that holds at all thresholds at once (Scott et al. 2013)."""
-    return _estimate(labels, probabilities, sample_weight, _uniform_bound)
+    return _estimate(sketch, _uniform_bound)
 
 
-def scott_2015(
-    labels: BoolArray,
-    probabilities: FloatArray,
-    *,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> NoiseRates:
+def scott_2015(sketch: ScoreSketch) -> NoiseRates:
     """Return rates by the exact binomial bound of each threshold (Scott 2015)."""
-    return _estimate(labels, probabilities, sample_weight, _binomial_bound)
+    return _estimate(sketch, _binomial_bound)
 
 
 def _uniform_bound(below: NDArray[np.float64], total: float) -> NDArray[np.float64]:
@@ -61,13 +50,8 @@ def _binomial_bound(below: NDArray[np.float64], total: float) -> NDArray[np.floa
     return upper_bound(below, np.full(len(below), total), _LEVEL)
 
 
-def _estimate(
-    labels: BoolArray,
-    probabilities: FloatArray,
-    sample_weight: NDArray[np.float64] | None,
-    bound: _Bound,
-) -> NoiseRates:
-    groups = group_scores(labels.view(bool), probabilities, row_weights(labels, sample_weight))
+def _estimate(sketch: ScoreSketch, bound: _Bound) -> NoiseRates:
+    groups = sketch.groups()
     positives, negatives = groups.positives, groups.negatives
     kappa1 = _kappa(positives, negatives, bound)
     kappa0 = _kappa(negatives[::-1], positives[::-1], bound)
@@ -77,8 +61,8 @@ def _estimate(
     n_positive, n_negative = float(positives.sum()), float(negatives.sum())
     true_positives = n_positive * (1 - pi1) + n_negative * pi0
     true_negatives = n_negative * (1 - pi0) + n_positive * pi1
-    return rates_of_rows(
-        n_negative * pi0 / true_positives, n_positive * pi1 / true_negatives, labels, sample_weight
+    return rates_of_masses(
+        n_negative * pi0 / true_positives, n_positive * pi1 / true_negatives, sketch.masses
     )
 
 
