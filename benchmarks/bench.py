@@ -3,9 +3,9 @@
     python benchmarks/bench.py                      all tables
     python benchmarks/bench.py --rows 100000 1000000
 
-Times are CPU seconds, the best of several runs. The unit is one ``np.partition`` of the same
-probabilities at their median. Memory is the peak beyond the input, mask included. All loops run in
-NumPy; benchmarks/scale.py measures the compiled ones.
+Times are CPU seconds, the best of several runs. The unit is Algorithm 1 in ten plain lines of NumPy
+without any check (`ten_lines`), measured on the same rows. Memory is the peak beyond the input,
+mask included. All loops run in NumPy; benchmarks/scale.py measures the compiled ones.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import os
+import subprocess
+import sys
 import time
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from importlib.metadata import version
@@ -25,19 +29,26 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from rankprune import RankPruningClassifier, estimate_noise_rates, flip_labels, prune_labels
+from rankprune import (
+    RankPruningClassifier,
+    ScoreSketch,
+    estimate_noise_rates,
+    flip_labels,
+    noise_rate_intervals,
+    prune_labels,
+)
 from rankprune.core import NOISE_ESTIMATORS
+from rankprune.core._verdict import judge
 from rankprune.core.counting import _kernel
+from rankprune.core.counting._score_groups import group_scores
+from rankprune.core.estimators import _curve, _tight
+from rankprune.diagnostics import calibration, separability_curve
 from rankprune.learners import _probabilities, _sample_weights
 
 try:
     from cleanlab.filter import find_label_issues
 except ImportError:
     find_label_issues = None
-
-
-# Estimators that take minutes above these numbers of rows.
-_SLOW = {"scott-2015": 10**5}
 
 
 def simulate(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -48,10 +59,30 @@ def simulate(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return labels, np.where(truth, rng.beta(5, 2, n_rows), rng.beta(2, 5, n_rows))
 
 
-def ours(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+def default(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """Return the mask from the public functions, including their checks of the input."""
+    rates = estimate_noise_rates(labels, probabilities)
+    return prune_labels(labels, probabilities, rates).mask
+
+
+def ours(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Return the mask by the paper's estimator, including all checks."""
     rates = estimate_noise_rates(labels, probabilities, method="confident-counts")
     return prune_labels(labels, probabilities, rates).mask
+
+
+def ten_lines(labels: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Return the mask from steps 1.2 and 2.1 of Algorithm 1, without checks: the unit of time."""
+    s = labels == 1
+    positives, negatives = g[s], g[~s]
+    above, below = g >= positives.mean(), g <= negatives.mean()
+    rho1, rho0 = (above & ~s).sum() / above.sum(), (below & s).sum() / below.sum()
+    share, scale = s.mean(), 1 - rho1 - rho0
+    k1 = round(rho0 / share * (1 - share - rho1) / scale * len(positives))
+    k0 = round(rho1 / (1 - share) * (share - rho0) / scale * len(negatives))
+    lowest, highest = np.partition(positives, k1 - 1)[k1 - 1], np.partition(negatives, -k0)[-k0]
+    mask = s & (g <= lowest)
+    return mask | (~s & (g >= highest))
 
 
 def plain(
@@ -114,24 +145,35 @@ def bytes_a_row(call: Callable[[], object], n_rows: int) -> float:
     return peak / n_rows
 
 
+def describe_processor() -> None:
+    """Print what NumPy uses of the processor: the unit moves with it."""
+    from numpy._core._multiarray_umath import __cpu_features__
+
+    found = sorted(name for name, is_there in __cpu_features__.items() if is_there)
+    disabled = os.environ.get("NPY_DISABLE_CPU_FEATURES", "none")
+    print(f"processor: {' '.join(found)}; disabled for NumPy: {disabled}")
+
+
 def compare_sizes(sizes: list[int]) -> None:
-    """Compare rates and mask with np.partition, plain NumPy and cleanlab."""
-    print("\n## Rates and mask, in units of one np.partition of the probabilities\n")
+    """Compare rates and mask with ten plain lines, with reading the scores, and with cleanlab."""
+    print("\n## Rates and mask, in units of ten plain lines of NumPy\n")
     print(
-        "| rows | labels | np.partition, ms | rankprune | plain NumPy | cleanlab "
-        "| bytes a row: rankprune | plain NumPy | cleanlab |"
+        "| rows | labels | ten lines, ms | the scores read once | default | the paper's | cleanlab "
+        "| bytes per row: default | the paper's | ten lines | cleanlab |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for n_rows in sizes:
         labels, p = simulate(n_rows)
-        unit = seconds(lambda p=p: np.partition(p, len(p) // 2), 7)
         for dtype in (np.int8, np.int64):
             s = labels.astype(dtype)
-            cells = [
-                f"{seconds(lambda f=f, s=s, p=p: f(s, p), 9) / unit:.2f}" for f in (ours, plain)
-            ]
+            unit = seconds(lambda s=s, p=p: ten_lines(s, p), 5)
+            read = seconds(lambda p=p: p.sum(), 5)
+            cells = [f"{1000 * unit:.1f}", f"{read / unit:.3f}"]
+            calls = (default, ours)
+            cells += [f"{seconds(lambda f=f, s=s, p=p: f(s, p), 7) / unit:.2f}" for f in calls]
             memory = [
-                f"{bytes_a_row(lambda f=f, s=s, p=p: f(s, p), n_rows):.1f}" for f in (ours, plain)
+                f"{bytes_a_row(lambda f=f, s=s, p=p: f(s, p), n_rows):.1f}"
+                for f in (*calls, ten_lines)
             ]
             if find_label_issues is None or dtype is np.int8:
                 cells.append("")
@@ -140,29 +182,111 @@ def compare_sizes(sizes: list[int]) -> None:
                 cells.append(f"{seconds(lambda s=s, p=p: cleanlab(s, p), 1) / unit:.0f}")
                 memory.append(f"{bytes_a_row(lambda s=s, p=p: cleanlab(s, p), n_rows):.0f}")
             print(
-                f"| {n_rows:,} | {np.dtype(dtype)} | {1000 * unit:.1f} | "
-                + " | ".join(cells + memory)
-                + " |",
+                f"| {n_rows:,} | {np.dtype(dtype)} | " + " | ".join(cells + memory) + " |",
                 flush=True,
             )
 
 
 def compare_estimators(sizes: list[int]) -> None:
-    """Compare the noise estimators on the same rows; all but the paper's sort them."""
-    print("\n## Noise estimators, in units of one np.partition of the probabilities\n")
+    """Compare the noise estimators on the same rows."""
+    print("\n## Noise estimators, in units of ten plain lines of NumPy\n")
     print(f"| rows | {' | '.join(NOISE_ESTIMATORS)} |")
     print(f"|---|{'---|' * len(NOISE_ESTIMATORS)}")
     for n_rows in sizes:
         labels, p = simulate(n_rows)
-        unit = seconds(lambda p=p: np.partition(p, len(p) // 2), 7)
+        unit = seconds(lambda s=labels, p=p: ten_lines(s, p), 5)
         cells = []
         for method in NOISE_ESTIMATORS:
-            if method in _SLOW and n_rows > _SLOW[method]:
-                cells.append("")
-                continue
-            spent = seconds(lambda m=method, s=labels, p=p: estimate_noise_rates(s, p, method=m), 2)
-            cells.append(f"{spent / unit:.1f}")
+            spent = seconds(lambda m=method, s=labels, p=p: estimate_noise_rates(s, p, method=m), 3)
+            cells.append(f"{spent / unit:.2f}")
         print(f"| {n_rows:,} | {' | '.join(cells)} |", flush=True)
+
+
+def after_the_pass(sizes: list[int]) -> None:
+    """Measure everything that follows from the sketch, which does not grow with the rows."""
+    print("\n## Everything after one pass over the rows, in ms of CPU\n")
+    steps = {
+        "rates": estimate_noise_rates,
+        "intervals": lambda sketch: noise_rate_intervals(sketch, random_state=0),
+        "verdict": lambda sketch: judge(sketch, [sketch]),
+        "separability curve": separability_curve,
+        "calibration": calibration,
+    }
+    print(f"| rows | the pass | {' | '.join(steps)} | all after the pass |")
+    print(f"|---|---|{'---|' * (len(steps) + 1)}")
+    for n_rows in sizes:
+        labels, p = simulate(n_rows)
+        spent = [seconds(lambda s=labels, p=p: ScoreSketch.from_rows(s, p), 5)]
+        sketch = ScoreSketch.from_rows(labels, p)
+        spent += [
+            seconds(lambda call=call, sketch=sketch: call(sketch), 7) for call in steps.values()
+        ]
+        cells = [f"{1000 * value:.1f}" for value in (*spent, sum(spent[1:]))]
+        print(f"| {n_rows:,} | {' | '.join(cells)} |", flush=True)
+
+
+def error_of_bins(n_problems: int = 300) -> None:
+    """Compare rates from the fixed bins with those from every distinct score."""
+    print(f"\n## Error by binning, {n_problems} problems\n")
+    print(
+        "Difference of either noise rate between the bins of a `ScoreSketch` and all distinct "
+        "scores.\n"
+    )
+    print("| estimator | mean | 99 % quantile | largest |")
+    print("|---|---|---|---|")
+    found: dict[str, list[float]] = {"tight": [], "curve": []}
+    for seed in range(n_problems):
+        rng = np.random.default_rng(seed)
+        labels, scores = _random_problem(rng)
+        groups = group_scores(labels, scores, np.ones(len(labels)))
+        sketch = ScoreSketch.from_rows(labels, scores)
+        exact = {"tight": _tight.smallest_shares(groups, _tight._STRICT)}
+        bounds = _curve.smallest_shares(groups, _curve._LOOSE)
+        fitted = _curve.fit_curve(groups, bounds)
+        plateaus = (fitted.positive_noise_rate, fitted.negative_noise_rate)
+        exact["curve"] = tuple(map(min, zip(plateaus, bounds, strict=True)))
+        for name, expected in exact.items():
+            rates = NOISE_ESTIMATORS[name].from_sketch(sketch)
+            if not rates.clipped:
+                both = (rates.positive_noise_rate, rates.negative_noise_rate)
+                found[name] += np.abs(np.subtract(both, expected)).tolist()
+    for name, errors in found.items():
+        cells = (np.mean(errors), np.quantile(errors, 0.99), np.max(errors))
+        print(f"| {name} | {' | '.join(f'{cell:.5f}' for cell in cells)} |")
+
+
+def _random_problem(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return noisy labels and scores of any overlap, noise, prevalence and size."""
+    n_rows = int(10 ** rng.uniform(2.5, 4.7))
+    truth = rng.random(n_rows) < rng.uniform(0.05, 0.6)
+    rho1, rho0 = rng.uniform(0, 0.4, 2)
+    labels = np.where(truth, rng.random(n_rows) >= rho1, rng.random(n_rows) < rho0)
+    logits = rng.normal(np.where(truth, 1, -1) * rng.uniform(0.5, 4), 1)
+    return labels, 1 / (1 + np.exp(-logits * rng.uniform(0.5, 3)))
+
+
+def start_up() -> None:
+    """Measure what imports and the first estimate add to starting Python."""
+    starts = {
+        "import rankprune": "import rankprune",
+        "rankprune --help": "import sys; sys.argv = ['rankprune', '--help']\n"
+        "from rankprune.__main__ import main\nmain()",
+        "first estimate_noise_rates": "import rankprune; "
+        "rankprune.estimate_noise_rates([0, 1] * 100, [0.2, 0.8] * 100)",
+    }
+    bare = _elapsed_start("pass")
+    print("\n## Start, seconds more than bare Python\n")
+    print(f"| {' | '.join(starts)} | bare Python |")
+    print(f"|{'---|' * (len(starts) + 1)}")
+    cells = [f"{_elapsed_start(code) - bare:.2f}" for code in starts.values()]
+    print(f"| {' | '.join(cells)} | {bare:.2f} |")
+
+
+def _elapsed_start(code: str) -> float:
+    call = [sys.executable, "-c", code]
+    return seconds(
+        lambda: subprocess.run(call, capture_output=True, check=False), 5, time.perf_counter
+    )
 
 
 def compare_distributions(n_rows: int) -> None:
@@ -171,8 +295,8 @@ def compare_distributions(n_rows: int) -> None:
     For this check the plain version uses exact means: if all scores are within 1e-9, rounding in
     np.mean moves rows across a threshold.
     """
-    print(f"\n## Other distributions, {n_rows:,} rows\n")
-    print("| scores | np.partition, ms | rankprune | plain NumPy | bytes a row | masks |")
+    print(f"\n## Other distributions, {n_rows:,} rows, in units of ten plain lines of NumPy\n")
+    print("| scores | ten lines, ms | default | the paper's | bytes per row | the paper's masks |")
     print("|---|---|---|---|---|---|")
     labels, p = simulate(n_rows)
     for name, scores in {
@@ -183,11 +307,14 @@ def compare_distributions(n_rows: int) -> None:
         "skewed towards 0": p**12,
         "skewed towards 1": 1 - (1 - p) ** 12,
     }.items():
-        unit = seconds(lambda x=scores: np.partition(x, len(x) // 2), 5)
-        expected = plain(labels, scores.astype(np.float64), exact_mean)
-        equal = np.array_equal(ours(labels, scores), expected)
-        cells = [seconds(lambda f=f, x=scores: f(labels, x), 7) / unit for f in (ours, plain)]
-        memory = bytes_a_row(lambda x=scores: ours(labels, x), n_rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the default cannot tell scores within 1e-9 apart
+            unit = seconds(lambda x=scores: ten_lines(labels, x), 3)
+            expected = plain(labels, scores.astype(np.float64), exact_mean)
+            equal = np.array_equal(ours(labels, scores), expected)
+            calls = (default, ours)
+            cells = [seconds(lambda f=f, x=scores: f(labels, x), 5) / unit for f in calls]
+            memory = bytes_a_row(lambda x=scores: default(labels, x), n_rows)
         print(
             f"| {name} | {1000 * unit:.1f} | {cells[0]:.2f} | {cells[1]:.2f} | {memory:.1f} | "
             f"{'identical' if equal else 'DIFFERENT'} |",
@@ -292,10 +419,14 @@ def main() -> None:
     print(", ".join(f"{name} {version(name)}" for name in packages))
     if find_label_issues is None:
         print("cleanlab is not installed, so its columns stay empty")
+    describe_processor()
     compare_sizes(sizes)
     compare_estimators(sizes)
+    after_the_pass([10**4, *sizes])
+    error_of_bins()
     compare_distributions(max(sizes))
     classifier_overhead()
+    start_up()
 
 
 if __name__ == "__main__":

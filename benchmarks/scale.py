@@ -27,10 +27,13 @@ from bench import (
     Timed,
     bytes_a_row,
     cleanlab,
+    default,
+    describe_processor,
     find_label_issues,
     ours,
     seconds,
     simulate,
+    ten_lines,
 )
 
 from rankprune import (
@@ -46,9 +49,14 @@ N_ROWS = 10**7
 _CHUNK, _READ = 1 << 20, 1 << 18
 
 
-def streamed(labels: np.ndarray, scores: np.ndarray, n_jobs: int = 1) -> np.ndarray:
+METHODS = {"default": None, "the paper's": "confident-counts"}
+
+
+def streamed(
+    labels: np.ndarray, scores: np.ndarray, method: str | None, n_jobs: int = 1
+) -> np.ndarray:
     """Return the mask of one stream of rows, including all checks."""
-    return stream.prune_labels((labels, scores), n_jobs=n_jobs).mask()
+    return stream.prune_labels((labels, scores), method=method, n_jobs=n_jobs).mask()
 
 
 elapsed = partial(seconds, clock=time.perf_counter)
@@ -65,41 +73,46 @@ class Plain:
 
 
 def compare_kernels() -> None:
-    """Compare rates and mask with np.partition and cleanlab."""
+    """Compare rates and mask with ten plain lines of NumPy and with cleanlab."""
     import numba  # noqa: F401  # imported, so that the compiled loops are used from the start
 
     labels, p = simulate(N_ROWS)
-    print(f"\n## Rates and mask of {N_ROWS:,} rows, in units of one np.partition of the scores\n")
+    print(f"\n## Rates and mask of {N_ROWS:,} rows, in units of ten plain lines of NumPy\n")
     print(
-        "| scores, labels | np.partition, ms | NumPy | compiled | compiled, two cores "
-        "| bytes a row |"
+        "| estimator | scores, labels | ten lines, ms | the scores read once | NumPy | compiled "
+        "| compiled, two cores | compiled, two calls on arrays | bytes per row |"
     )
-    print("|---|---|---|---|---|---|")
-    best: dict[str, float] = {}
+    print("|---|---|---|---|---|---|---|---|---|")
+    best: dict[str, tuple[float, float]] = {}
     for scores_type, labels_type in (("f8", "i1"), ("f8", "i8"), ("f4", "i1")):
         s, x = labels.astype(labels_type), p.astype(scores_type)
-        unit = seconds(lambda x=x: np.partition(x, len(x) // 2), 7)
-        with Plain():
-            pure = seconds(lambda s=s, x=x: streamed(s, x), 5)
-            expected, memory = streamed(s, x), bytes_a_row(lambda s=s, x=x: streamed(s, x), N_ROWS)
-        one = seconds(lambda s=s, x=x: streamed(s, x), 9)
-        two = elapsed(lambda s=s, x=x: streamed(s, x, 2), 9)
-        for mask in (streamed(s, x), streamed(s, x, 2), ours(s, x)):
-            assert np.array_equal(mask, expected), "masks differ"
-        best.setdefault("pure", pure)
-        best.setdefault("compiled", one)
-        print(
-            f"| {x.dtype}, {s.dtype} | {1000 * unit:.1f} | {pure / unit:.2f} | {one / unit:.2f} | "
-            f"{two / unit:.2f} | {memory:.1f} |",
-            flush=True,
-        )
+        unit = seconds(lambda s=s, x=x: ten_lines(s, x), 5)
+        read = seconds(lambda x=x: x.sum(), 5)
+        for name, method in METHODS.items():
+            call = partial(streamed, s, x, method)
+            with Plain():
+                pure, expected = seconds(call, 5), call()
+                memory = bytes_a_row(call, N_ROWS)
+            one, two = seconds(call, 7), elapsed(partial(call, 2), 7)
+            on_arrays = default if method is None else ours
+            apart = seconds(lambda f=on_arrays, s=s, x=x: f(s, x), 5)
+            for mask in (call(), call(2), on_arrays(s, x)):
+                assert np.array_equal(mask, expected), "masks differ"
+            best.setdefault(name, (pure, one))
+            print(
+                f"| {name} | {x.dtype}, {s.dtype} | {1000 * unit:.1f} | {read / unit:.3f} | "
+                f"{pure / unit:.2f} | {one / unit:.2f} | {two / unit:.2f} | {apart / unit:.2f} | "
+                f"{memory:.1f} |",
+                flush=True,
+            )
     if find_label_issues is not None:
         s = labels.astype(np.int64)
         theirs = seconds(lambda: cleanlab(s, p), 1)
-        print(
-            f"\ncleanlab (n_jobs=1) takes {theirs / best['pure']:.0f} times as long as NumPy, "
-            f"{theirs / best['compiled']:.0f} times as long as the compiled loops."
-        )
+        print("\ncleanlab (n_jobs=1) takes, in units of ours:\n")
+        print("| estimator | NumPy | compiled |")
+        print("|---|---|---|")
+        for name, (pure, one) in best.items():
+            print(f"| {name} | {theirs / pure:.0f} | {theirs / one:.0f} |")
 
 
 def write_rows(folder: Path, n_rows: int) -> None:
@@ -117,7 +130,7 @@ def write_rows(folder: Path, n_rows: int) -> None:
             np.clip(middle + 0.14 * spread, 0, 1).tofile(scores)
 
 
-def process_files(folder: Path, repeats: int) -> dict[str, float]:
+def process_files(folder: Path, repeats: int, method: str | None) -> dict[str, float]:
     """Estimate the rates, find the cut-offs and write the mask, from files; time the best run."""
 
     def batches() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -136,11 +149,11 @@ def process_files(folder: Path, repeats: int) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # random scores, used only to warm up the loops
         stream.prune_labels(warm, NoiseRates.from_noise_rates(0.1, 0.1, 0.5)).mask()
-        stream.estimate_noise_rates(warm)
+        stream.estimate_noise_rates(warm, method=method)
     found = []
 
     def once() -> None:
-        found[:] = [stream.prune_labels(batches)]
+        found[:] = [stream.prune_labels(batches, method=method)]
         found[0].write_mask(folder / "mask.npy")
 
     return {"seconds": seconds(once, repeats), "passes": found[0].n_passes}
@@ -149,32 +162,35 @@ def process_files(folder: Path, repeats: int) -> dict[str, float]:
 def grow(largest: int) -> None:
     """Measure files of growing size, each in its own process."""
     print("\n## From files of float32 scores and one-byte labels, mask written, one core\n")
-    print("| rows | CPU s | ns a row | ns a row, NumPy | passes | peak memory, MiB |")
-    print("|---|---|---|---|---|---|")
-    n_rows = 10**6
+    print(
+        "| rows | CPU s | ns a row | ns a row, the paper's | ns a row, NumPy | passes "
+        "| peak memory, MiB |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    n_rows = 10**4
     while n_rows <= largest:
         with tempfile.TemporaryDirectory() as folder:
             write_rows(Path(folder), n_rows)
             repeats = 1 if n_rows >= 10**9 else 3
-            fast = in_own_process(folder, "compiled", repeats)
-            cells = [
-                f"{n_rows:,}",
-                f"{fast['seconds']:.2f}",
-                f"{1e9 * fast['seconds'] / n_rows:.1f}",
-            ]
-            plain = in_own_process(folder, "plain", repeats) if n_rows <= 10**8 else None
-            cells.append("" if plain is None else f"{1e9 * plain['seconds'] / n_rows:.1f}")
+            fast, paper = (
+                in_own_process(folder, "compiled", repeats, method) for method in METHODS.values()
+            )
+            plain = in_own_process(folder, "plain", repeats, None) if n_rows <= 10**8 else None
+            spent = [one and 1e9 * one["seconds"] / n_rows for one in (fast, paper, plain)]
+            cells = [f"{n_rows:,}", f"{fast['seconds']:.2f}"]
+            cells += ["" if value is None else f"{value:.1f}" for value in spent]
             cells += [f"{fast['passes']:.0f}", f"{fast['peak'] / 2**20:.0f}"]
         print(f"| {' | '.join(cells)} |", flush=True)
         n_rows *= 10
 
 
-def in_own_process(folder: str, kernel: str, repeats: int) -> dict[str, float]:
+def in_own_process(folder: str, kernel: str, repeats: int, method: str | None) -> dict[str, float]:
     """Process the files in a separate process; return its time, passes and peak memory."""
     ended = subprocess.run(
         [
             *(sys.executable, __file__, "--process-files", folder),
             *("--kernel", kernel, "--repeats", str(repeats)),
+            *(() if method is None else ("--method", method)),
         ],
         check=True,
         capture_output=True,
@@ -246,15 +262,16 @@ def main() -> None:
     parser.add_argument("--process-files", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--kernel", help=argparse.SUPPRESS)
     parser.add_argument("--repeats", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--method", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.process_files is not None:
         if asked.kernel == "compiled":
             import numba  # noqa: F401  # as above
 
-            found = process_files(asked.process_files, asked.repeats)
+            found = process_files(asked.process_files, asked.repeats, asked.method)
         else:
             with Plain():
-                found = process_files(asked.process_files, asked.repeats)
+                found = process_files(asked.process_files, asked.repeats, asked.method)
         # The peak of this process alone; resource would include its parent.
         status = Path("/proc/self/status").read_text()
         peak = 1024 * int(status.split("VmHWM:")[1].split()[0])
@@ -262,6 +279,7 @@ def main() -> None:
         return
     packages = ["numpy", "scikit-learn", "numba"] + (["cleanlab"] if find_label_issues else [])
     print(", ".join(f"{name} {version(name)}" for name in packages))
+    describe_processor()
     compare_kernels()
     grow(asked.rows_on_disk)
     cost_of_fits()

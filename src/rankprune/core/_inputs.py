@@ -547,8 +547,11 @@ def are_equal(one: Any, other: Any) -> bool:
 
 def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArray | None]:
     """Return the two sorted values and, if that needs no extra pass, which rows have the second."""
-    if values.dtype.kind in "biuf":
-        found = _two_numbers(values)
+    if values.dtype.kind in "biufUSO":
+        try:
+            found = _two_values(values)
+        except (OverflowError, TypeError, ValueError):
+            found = None  # objects that cannot be compared: reported below
         if found is not None:
             return found
     try:
@@ -581,30 +584,31 @@ def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArr
     return np.array(classes.tolist()) if classes.dtype == object else classes, None
 
 
-def _two_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:
+def _two_values(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:
     """Return the two classes and which rows have the larger one, or None if there are not two.
 
-    Unlike strings, numbers need no sort, which would be slow for many rows.
+    Comparing blocks of rows with two values takes less time and memory than sorting all of them.
     """
     first = values[0]
     other = None
     for rows in blocks(len(values)):
-        differs = values[rows] != first
+        differs = np.asarray(values[rows] != first, dtype=bool)
         if differs.any():
             other = values[rows][differs.argmax()]
             break
     if other is None:
         return None
     low, high = min(first, other), max(first, other)
-    classes = np.array([low, high], dtype=values.dtype)
+    # Numbers or strings held as objects get their own dtype.
+    classes = np.array([low, high], dtype=None if values.dtype == object else values.dtype)
     # Labels of one byte that are already 0 and 1 are checked without a copy.
     is_view = values.dtype.itemsize == 1 and low == 0 and high == 1
     is_high = values.view(bool) if is_view else np.empty(len(values), dtype=bool)
     n_found = 0
     for rows in blocks(len(values)):
         block = values[rows]
-        n_found += count_true(block == low)
-        matches = block == high
+        n_found += count_true(np.asarray(block == low, dtype=bool))
+        matches = np.asarray(block == high, dtype=bool)
         n_found += count_true(matches)
         if not is_view:
             is_high[rows] = matches

@@ -360,7 +360,7 @@ def _prune_rows(
     mask = np.zeros(len(is_positive), dtype=bool)
     cutoffs = Cutoffs(None, None)
     if any(counts):
-        histogram = ScoreHistogram.spanning(probabilities).update(is_positive, probabilities)
+        histogram = ScoreHistogram().update(is_positive, probabilities)
         cutoffs = Cutoffs(
             *(
                 cutoff_of(

@@ -217,11 +217,9 @@ def values_between(
     is_positive: BoolArray, values: FloatArray, label: bool, low: float, high: float
 ) -> NDArray[np.float64]:
     """As in `_loops`."""
-    labels, wanted = is_positive.view(np.uint8), np.uint8(label)
-    found = np.empty(_count_between(labels, values, wanted, low, high))
-    if len(found):
-        _copy_between(found, labels, values, wanted, low, high)
-    return found
+    found = np.empty(len(values))
+    n_found = _copy_between(found, is_positive.view(np.uint8), values, np.uint8(label), low, high)
+    return found[:n_found].copy()
 
 
 @_jit
@@ -244,6 +242,7 @@ def _copy_between(found, labels, values, wanted, low, high):
                 if low <= value < high and labels[i] == wanted:
                     found[n_found] = value
                     n_found += 1
+    return n_found
 
 
 def mark_beyond(
