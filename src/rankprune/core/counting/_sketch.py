@@ -483,12 +483,13 @@ def _checked_row(number: int, row: Any) -> tuple[int, int, int, int, float, floa
     """Return the cells of a row of counts as numbers."""
     try:
         label, index, n_rows, score_sum, lowest, highest = row
-        label, index, n_rows, score_sum = (int(v) for v in (label, index, n_rows, score_sum))
+        label, index, n_rows, score_sum = map(_whole, (label, index, n_rows, score_sum))
         lowest, highest = _rounded(float(lowest)), _rounded(float(highest))
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"rows must hold label, bin, number of rows, sum, lowest and highest score; row "
-            f"{number} holds {row!r}. Pass the result of the query unchanged."
+            f"{number} holds {row!r}. Pass the result of the query unchanged, not a data frame, which "
+            "rounds large sums."
         ) from error
     if index < 0:
         raise ValueError(
@@ -501,3 +502,11 @@ def _checked_row(number: int, row: Any) -> tuple[int, int, int, int, float, floa
             f"holds {row!r}. Pass the result of the query unchanged."
         )
     return label, index, n_rows, score_sum, lowest, highest
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number; refuse a float that has a fraction or may have been rounded."""
+    whole = int(value)
+    if isinstance(value, float) and not (whole == value and abs(whole) <= MAX_COUNT):
+        raise ValueError(f"{value!r} is not a whole number that a float holds exactly.")
+    return whole
