@@ -1,5 +1,6 @@
 """The rows of the query become a sketch only if they are what the query returns."""
 
+import numpy as np
 import pytest
 
 from rankprune import ScoreSketch
@@ -27,6 +28,9 @@ def test_whole_numbers_may_be_floats():
         (1, 1984, 10, None, 0.5, 0.5),
         (1, 1984),
         "label",
+        3,
+        (np.ma.masked, *ROW[1:]),
+        (*ROW[:5], np.ma.masked),
     ],
 )
 def test_rounded_sums_and_other_rows_are_refused(row):
@@ -36,8 +40,26 @@ def test_rounded_sums_and_other_rows_are_refused(row):
 
 @pytest.mark.parametrize(
     "row",
-    [(2, *ROW[1:]), (1, 3969, *ROW[2:]), (*ROW[:5], 1.5), (*ROW[:2], -1, *ROW[3:])],
+    [
+        (2, *ROW[1:]),
+        (1, 3969, *ROW[2:]),
+        (*ROW[:5], 1.5),
+        (*ROW[:4], 0.6, 0.5),
+        (*ROW[:2], -1, *ROW[3:]),
+        (*ROW[:2], 10**400, *ROW[3:]),
+        (*ROW[:3], 11 * 2**30, *ROW[4:]),
+        (*ROW[:3], -1, *ROW[4:]),
+    ],
 )
 def test_impossible_rows_are_refused(row):
-    with pytest.raises(ValueError, match="must hold label 0 or 1, a bin below 3969 and scores in"):
+    with pytest.raises(
+        ValueError, match=r"must hold label 0 or 1, a bin below 3969, scores in .*; r"
+    ):
         ScoreSketch.from_counts([row])
+
+
+def test_what_holds_no_rows_is_refused():
+    with pytest.raises(
+        TypeError, match=r"rows must be the rows of a query, got float. Pass e.g. c"
+    ):
+        ScoreSketch.from_counts(0.5)

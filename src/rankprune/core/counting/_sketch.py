@@ -125,9 +125,16 @@ class ScoreSketch:
         >>> ScoreSketch.from_counts([(1, 1984, 10, 5 * 2**30, 0.5, 0.5)]).n_positive
         10
         """
+        try:
+            given = iter(rows)
+        except TypeError as error:
+            raise TypeError(
+                f"rows must be the rows of a query, got {type(rows).__name__}. Pass e.g. "
+                "cursor.fetchall()."
+            ) from error
         sketch = cls()
         sums = [0, 0]
-        for number, row in enumerate(rows):
+        for number, row in enumerate(given):
             label, index, n_rows, score_sum, lowest, highest = _checked_row(number, row)
             sketch.counts[label, index] += n_rows
             sums[label] += score_sum
@@ -483,23 +490,26 @@ def _checked_row(number: int, row: Any) -> tuple[int, int, int, int, float, floa
     """Return the cells of a row of counts as numbers."""
     try:
         label, index, n_rows, score_sum, lowest, highest = row
+        if any(cell is np.ma.masked for cell in (label, index, n_rows, score_sum, lowest, highest)):
+            raise ValueError("a cell is masked")
         label, index, n_rows, score_sum = map(_whole, (label, index, n_rows, score_sum))
         lowest, highest = _rounded(float(lowest)), _rounded(float(highest))
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"rows must hold label, bin, number of rows, sum, lowest and highest score; row "
-            f"{number} holds {row!r}. Pass the result of the query unchanged, not a data frame, which "
-            "rounds large sums."
+            f"{number} holds {row!r}. Pass the result of the query unchanged, not a data frame, "
+            "which rounds large sums."
         ) from error
     if index < 0:
         raise ValueError(
             f"rows must describe labels of 0 and 1 and probabilities in [0, 1]; {n_rows} rows of "
             "the table have other values, or none. Leave them out of the table, or fix them."
         )
-    if label not in (0, 1) or index >= N_BINS or not (0 <= lowest <= highest <= 1) or n_rows < 0:
+    is_possible = label in (0, 1) and index < N_BINS and 0 <= lowest <= highest <= 1
+    if not (is_possible and 0 <= n_rows <= MAX_COUNT and 0 <= score_sum <= n_rows * UNITS):
         raise ValueError(
-            f"rows must hold label 0 or 1, a bin below {N_BINS} and scores in [0, 1]; row {number} "
-            f"holds {row!r}. Pass the result of the query unchanged."
+            f"rows must hold label 0 or 1, a bin below {N_BINS}, scores in [0, 1] and their sum; "
+            f"row {number} holds {row!r}. Pass the result of the query unchanged."
         )
     return label, index, n_rows, score_sum, lowest, highest
 
