@@ -4,8 +4,8 @@ BIN := .venv/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 # One process per core and one thread per process: more threads than cores only slow each other down.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-# test-all runs the tests that need PyTorch, a browser or Spark; docs runs the site's snippets.
-APART := not torch and not browser and not spark and not docs
+# test-all runs the tests that need PyTorch, a browser, PostgreSQL or Spark; docs runs the site's snippets.
+APART := not torch and not browser and not postgresql and not spark and not docs
 # Only the tests that need PyTorch run these, so their coverage is checked there.
 NEEDS_TORCH := src/rankprune/torch/*,src/rankprune/experiments/paper/_network_*
 PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
@@ -13,7 +13,7 @@ PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
 # Spark's sockets and threads are only collected when the process ends.
 SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
 
-.PHONY: demo test test-all test-browser test-faults test-spark set-up set-up-apart docs lint format types layers \
+.PHONY: demo test test-all test-browser test-faults test-postgresql test-spark set-up set-up-apart docs lint format types layers \
 	bench bench-check bench-review bench-scale evaluate paper mutation fuzz test-wheel test-oldest clean
 
 demo: .venv/.demo  ## check and clean a table of digits with flipped labels, and write the report
@@ -24,7 +24,7 @@ test: .venv/.test  ## run tests and doctests; coverage must be 100 % in core and
 	$(BIN)/coverage report --include='src/rankprune/core/*' --fail-under=100
 	$(BIN)/coverage report --omit='$(NEEDS_TORCH)' --fail-under=95
 
-test-all: test-browser test-spark  ## run what make test leaves out: tests that need PyTorch, a browser, the site or Spark
+test-all: test-browser test-postgresql test-spark  ## run what make test leaves out: tests that need PyTorch, a browser, the site, PostgreSQL or Spark
 
 # What the tests of all targets need, installed one after the other, because installers lock each other
 # out. set-up-apart does not touch .venv, so it can run beside the tests.
@@ -32,12 +32,17 @@ set-up: .venv/.test .venv/.demo .venv/.docs .venv/.all
 
 set-up-apart: .venv-spark/.ready
 	tools/install_chromium
+	tools/install_postgresql
 	tools/install_java
 
 test-browser: docs .venv/.all  ## run the tests that need PyTorch, a browser or the site
 	tools/install_chromium
 	$(BIN)/python -m pytest -q -n auto --dist worksteal tests -m "torch or browser" --cov=rankprune --cov-branch --cov-report=
 	$(BIN)/coverage report --include='$(NEEDS_TORCH)' --fail-under=95
+
+test-postgresql: .venv/.test  ## run the tests that need a PostgreSQL server, which they start themselves
+	tools/install_postgresql
+	$(BIN)/python -m pytest -q tests/sql -m postgresql
 
 test-spark: .venv-spark/.ready  ## run the tests that need Spark
 	tools/install_java

@@ -175,7 +175,7 @@ LAYERS = (
     ("record of a check", "run"),
     ("data and trust", "table, diagnostics, audit"),
     ("estimators", "classifier, methods, spark, torch"),
-    ("building blocks", "learners, metrics, stream"),
+    ("building blocks", "learners, metrics, sql, stream"),
     ("core", "core, exceptions, storage"),
 )
 

@@ -55,6 +55,7 @@ PUBLIC = (
     "rankprune.exceptions",
     "rankprune.methods",
     "rankprune.metrics",
+    "rankprune.sql",
     "rankprune.stream",
     "rankprune.torch",
 )

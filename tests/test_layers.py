@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "rankprune"
 # Imports point down: a room imports from lower levels and from itself, never from a neighbour.
 LEVELS = (
     {"core", "exceptions", "storage"},
-    {"learners", "metrics", "stream"},
+    {"learners", "metrics", "sql", "stream"},
     {"classifier", "methods", "spark", "torch"},
     {"table", "diagnostics", "audit"},
     {"run"},

@@ -61,6 +61,7 @@ _MODULES = (
     "exceptions",
     "methods",
     "metrics",
+    "sql",
     "stream",
     "table",
     "torch",
