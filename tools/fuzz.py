@@ -38,7 +38,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import rankprune
-from rankprune import audit, core, diagnostics, methods, metrics, stream
+from rankprune import audit, core, diagnostics, methods, metrics, sql, stream
 from rankprune.exceptions import RankPruneWarning
 
 try:
@@ -492,6 +492,28 @@ def streamed(d: Draw) -> Call:
     return Call(prune_and_mark, (batches, d.value(None, d.rates())), keywords)
 
 
+def queried(d: Draw) -> Call:
+    names = (d.value("scores", "risk.scores", ("risk", "a.b")), d.value("s"), d.value("g"))
+    keywords: dict[str, Any] = {"dialect": d.value("duckdb", "spark", "postgresql")}
+    pair = chosen(d.rng, ((1, 0), ("yes", "it's"), (True, False), (0.5, 1.5)))
+    keywords |= {"pos_label": d.value(pair[0]), "neg_label": d.value(pair[1])}
+    if d.rng.random() < 0.5:
+        return Call(sql.sketch_query, names, keywords)
+
+    def prune(labels: Any, numbers: Any, rates: Any, key: Any, **keywords: Any) -> Any:
+        sketch = core.ScoreSketch.from_rows(labels, numbers)
+        return sql.prune_query(*names, key, sketch, noise_rates=rates, **keywords)
+
+    arguments = (d.labels(), d.numbers(), d.value(None, d.rates()), d.value("id", ["a", "b"]))
+    return Call(prune, arguments, keywords)
+
+
+def counted(d: Draw) -> Call:
+    cells = (1, 1984, 10, 5 * 2**30, 0.5, 0.5)
+    rows = [[d.value(cell) for cell in cells] for _ in range(int(d.rng.integers(4)))]
+    return Call(core.ScoreSketch.from_counts, (d.value(rows, rows, tuple(rows)),))
+
+
 def known_rates(d: Draw) -> Call:
     names = (
         "from_noise_rates",
@@ -811,6 +833,8 @@ CALLS: tuple[tuple[float, Callable[[Draw], Call]], ...] = (
     (10, scored),
     (30, state_passes),
     (30, streamed),
+    (30, queried),
+    (20, counted),
     (8, audited),
     (10, compared),
     (4, planned),
