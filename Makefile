@@ -13,8 +13,8 @@ PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
 # Spark's sockets and threads are only collected when the process ends.
 SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
 
-.PHONY: demo test test-all test-browser test-faults test-postgresql test-spark set-up set-up-apart docs lint format types layers \
-	bench bench-check bench-review bench-scale evaluate paper mutation fuzz test-wheel test-oldest clean
+.PHONY: demo test test-all test-browser test-faults test-postgresql test-spark set-up set-up-apart docs lint format types \
+	layers bench bench-check bench-review bench-scale evaluate paper mutation fuzz test-wheel test-oldest clean
 
 demo: .venv/.demo  ## check and clean a table of digits with flipped labels, and write the report
 	$(BIN)/rankprune demo
