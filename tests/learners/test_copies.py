@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from rankprune import RankPruningClassifier, check_labels, check_table
 from rankprune.exceptions import CopiedRowsWarning
+from rankprune.learners import _copies
 from rankprune.learners._copies import copies_in_training, hash_rows, warn_if_models_saw_copies
 from rankprune.model import train_reviewed
 
@@ -181,6 +182,16 @@ def test_real_tables_warn_if_many_rows_are_repeated(load, share):
     picked = np.random.default_rng(0).permutation(len(X))
     rows = picked[repeated(share, len(X))]
     assert len(warned(X[rows], is_last[rows])) == (share > 0.05)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5])
+def test_many_columns_are_read_only_if_a_few_repeat(share, monkeypatch):
+    read = []
+    hash_halves = _copies._hash_halves
+    monkeypatch.setattr(_copies, "_hash_halves", lambda X: read.append(X.shape) or hash_halves(X))
+    rows = repeated(share)
+    wide = np.random.default_rng(0).normal(size=(N, 40))[rows]
+    assert bool(warned(wide, labels_at_random(len(rows)))) == bool(read) == (share > 0.1)
 
 
 def test_oversampled_positives_warn():
