@@ -126,6 +126,40 @@ def test_what_killed_processes_of_any_release_left_does_not_stand_in_the_way(
     assert not (tmp_path / "unfinished").exists()
 
 
+@pytest.mark.parametrize("others", [{}, {"notes.txt": "mine"}, {RESULT: '{"accuracy": 0.9}'}])
+def test_files_of_other_programs_are_never_taken_for_what_a_killed_process_left(
+    checked, tmp_path, others
+):
+    place = tmp_path / "place"
+    # As Python names temporary files and folders.
+    (place / "tmp12ab_xyz").mkdir(parents=True)
+    (place / "tmp12ab_xyz" / "precious").write_text("text")
+    (place / "tmp34cd_xyz").write_text("text")
+    (place / "tmp56ef_xyz").symlink_to("elsewhere")
+    (place / "tmp78gh_xyz").write_text("")
+    for name, text in others.items():
+        (place / name).write_text(text)
+    before = names(place)
+    for work in (
+        lambda: LabelCheck.load(place),
+        lambda: check_place(place, force=False),
+        lambda: checked.save(place),
+    ):
+        with pytest.raises(TableError):
+            work()
+        assert names(place) == before
+    assert (place / "tmp12ab_xyz" / "precious").read_text() == "text"
+    assert (place / "tmp34cd_xyz").read_text() == "text"
+
+
+def test_files_of_other_programs_stay_in_a_run(run, checked):
+    (run / "tmp12ab_xyz").mkdir()
+    (run / "tmp34cd_xyz").write_text("text")
+    LabelCheck.load(run)
+    checked.save(run, force=True)
+    assert names(run) == [RESULT, SCORES, "tmp12ab_xyz", "tmp34cd_xyz"]
+
+
 def test_files_that_do_not_belong_to_the_result_are_noticed(run):
     (run / REPORT).write_text("<p>another</p>")
     with pytest.raises(TableError, match=r"report\.html does not belong .*Write the report again"):

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from rankprune.storage._atomic import (
     sync,
     write_whole,
 )
-from rankprune.storage._claims import PART, locked, new_part_folder, remove_abandoned, sweep
+from rankprune.storage._claims import PART, locked, new_part_folder, remove_abandoned
 from rankprune.storage._hashes import file_sha256
 
 RESULT, SCORES, REPORT, AUDIT = "result.json", "scores.parquet", "report.html", "audit.json"
@@ -44,9 +45,10 @@ KEPT = (RESULT, SCORES, LOG_FILE, AUDIT)
 _OPTIONAL = (REPORT, AUDIT)
 # Where new files wait until they take their places.
 _STAGE = re.compile(r"\.generation-[0-9a-f]{16}")
-# What the first release left when it was killed: a file to find out whether it could write, and
-# unfinished files.
-_OLD_DEBRIS = re.compile(r"tmp[a-z0-9_]{8}|(tmp_)?\.[a-z.]+\.[0-9a-f]{8}\.part")
+# What the first release left when it was killed: unfinished files, and an empty file to find out
+# whether it could write. Other programs use names like that of the empty one.
+_OLD_PART = re.compile(r"(tmp_)?\.[a-z.]+\.[0-9a-f]{8}\.part")
+_OLD_PROBE = re.compile(r"tmp[a-z0-9_]{8}")
 # Seconds to wait while another process saves a run.
 PATIENCE = 10.0
 
@@ -221,7 +223,7 @@ def open_run(folder: Path, *, repairs: tuple[str, ...] = ()) -> RunFiles:
 def finish_saving(folder: Path) -> None:
     """Finish what a killed process began to save, if this is possible, and remove what it left."""
     with suppress(OSError):
-        if any(_is_debris(name) for name in os.listdir(folder)):
+        if any(map(_is_debris, folder.iterdir())) and _is_of_runs(folder):
             with locked(folder, 0):
                 _tidy(folder)
                 # All that a first check left.
@@ -257,8 +259,7 @@ def refuse_existing(folder: Path, force: bool) -> None:
     """Raise an error if the folder holds other files, or a run that may not be replaced."""
     if folder.exists() and not folder.is_dir():
         raise TableError(f"{folder} is a file. Choose a folder for the run.")
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    names = {name for name in names if not _is_debris(name)}
+    names = _lasting_names(folder) if folder.is_dir() else set()
     if not names:
         return
     if not names & {RESULT, SCORES} or (RESULT not in names and names - {SCORES, REPORT}):
@@ -383,12 +384,11 @@ def _refuse_foreign(found: RunFiles, repairs: tuple[str, ...]) -> None:
 def _tidy(folder: Path) -> None:
     """Let new files take their places, and remove what killed processes left."""
     result = _result(folder)
-    for name in os.listdir(folder):
-        if result is not None and folder / name == _stage(folder, result):
-            _take_places(folder, folder / name, result["files"])
-        elif _STAGE.fullmatch(name) or _OLD_DEBRIS.fullmatch(name):
-            remove_abandoned(folder / name)
-    sweep(folder)
+    for path in list(folder.iterdir()):
+        if result is not None and path == _stage(folder, result):
+            _take_places(folder, path, result["files"])
+        elif _is_debris(path):
+            remove_abandoned(path)
 
 
 def _take_places(folder: Path, stage: Path, names: Mapping[str, str]) -> None:
@@ -401,9 +401,27 @@ def _take_places(folder: Path, stage: Path, names: Mapping[str, str]) -> None:
     sync(folder)
 
 
-def _is_debris(name: str) -> bool:
-    patterns = (_STAGE, PART, _OLD_DEBRIS)
-    return any(pattern.fullmatch(name) for pattern in patterns)
+def _is_debris(path: Path) -> bool:
+    """Return whether this is what a killed process may have left in a run directory."""
+    if any(pattern.fullmatch(path.name) for pattern in (_STAGE, PART, _OLD_PART)):
+        return True
+    if not _OLD_PROBE.fullmatch(path.name):
+        return False
+    try:
+        found = path.lstat()
+    except OSError:  # it has just been removed
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0
+
+
+def _lasting_names(folder: Path) -> set[str]:
+    """Return the names in a folder without those of debris."""
+    return {path.name for path in folder.iterdir() if not _is_debris(path)}
+
+
+def _is_of_runs(folder: Path) -> bool:
+    """Return whether a folder holds a run, or nothing but what an unfinished check left."""
+    return _result(folder) is not None or not _lasting_names(folder) - {SCORES, REPORT}
 
 
 def _not_a_run(folder: Path) -> str:
