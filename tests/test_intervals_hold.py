@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankprune import NoiseRates, audit, noise_rate_intervals
+from rankprune.check._before_after import _difference_interval
 from rankprune.exceptions import NoiseRatesClippedWarning
 from rankprune.metrics import clean_metrics
 
@@ -48,8 +49,18 @@ def test_of_noise_rates(drawn, method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = noise_rate_intervals(*drawn, method=method, n_resamples=20, random_state=0)
-    for name in ("positive_noise_rate", "negative_noise_rate", "positive_label_error_rate"):
-        assert holds(getattr(found, name))
+    intervals = dict(found.items())
+    assert len(intervals) == 5
+    for name, interval in intervals.items():
+        assert holds(interval), name
+
+
+@given(st.integers(1, 400), st.data())
+def test_of_the_difference_between_two_models_on_trusted_rows(n_rows, data):
+    n_worse = data.draw(st.integers(0, n_rows))
+    n_better = data.draw(st.integers(0, n_rows - n_worse))
+    low, high = _difference_interval(n_worse, n_better, n_rows)
+    assert -1 <= low <= (n_worse - n_better) / n_rows <= high <= 1
 
 
 @given(labeled(), st.data())
