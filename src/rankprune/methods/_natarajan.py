@@ -46,7 +46,7 @@ class _NatarajanClassifier(ReweightingClassifier):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         **RateBasedClassifier._parameter_constraints,
-        "noise_estimator": [StrOptions({*NOISE_ESTIMATORS, _CROSS_VALIDATION}), callable],
+        "noise_estimator": [StrOptions({*NOISE_ESTIMATORS, _CROSS_VALIDATION}), callable, None],
     }
 
     def _choose_rates(
