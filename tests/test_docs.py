@@ -219,6 +219,4 @@ def test_the_guide_to_many_rows_runs_as_printed(tmp_path, monkeypatch):
         if "pyspark" not in snippet:  # Spark has its own tests
             exec(snippet, names)
     assert np.load("mask.npy").sum() > 50
-    assert names["rates"] == rankprune.estimate_noise_rates(
-        labels, scores, method="confident-counts"
-    )
+    assert names["rates"] == rankprune.estimate_noise_rates(labels, scores)

@@ -549,7 +549,8 @@ def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArr
     """Return the two sorted values and, if that needs no extra pass, which rows have the second."""
     if values.dtype.kind in "biufUSO":
         try:
-            found = _two_values(values)
+            with np.errstate(over="ignore"):  # NumPy rounds to compare numbers of different types
+                found = _two_values(values)
         except (OverflowError, TypeError, ValueError):
             found = None  # objects that cannot be compared: reported below
         if found is not None:
