@@ -170,6 +170,23 @@ def test_training_stops_when_the_held_out_loss_no_longer_falls():
     assert model.n_iter_ == model.best_epoch_ + 3 < 60
 
 
+def test_the_kept_network_is_that_of_the_best_epoch_with_all_it_counts():
+    class Counts(torch.nn.Linear):
+        def __init__(self, *sizes):
+            super().__init__(*sizes)
+            # Not in the state_dict.
+            self.register_buffer("n_steps", torch.zeros(()), persistent=False)
+
+        def forward(self, rows):
+            self.n_steps += self.training
+            return super().forward(rows)
+
+    settings = {"module": lambda inputs, n: Counts(2, n), "batch_size": 27, "learning_rate": 5.0}
+    model = net(**settings, max_epochs=12, patience=12).fit(X, NAMES)
+    assert model.best_epoch_ < model.n_iter_ == 12
+    assert model.network_.n_steps == 10 * model.best_epoch_
+
+
 def test_without_enough_rows_to_hold_out_the_last_epoch_is_kept():
     few = net(max_epochs=3, patience=1).fit(X[:30], NAMES[:30])
     none = net(max_epochs=3, validation_fraction=0.0).fit(X, NAMES)

@@ -2,7 +2,7 @@
 
 Outputs are one number per row, the logit of the second of two classes, or one per row and class.
 Targets are numbers of classes or a probability for each class; where there are two classes, the
-probability of the second one, which is 0 or 1 for given labels.
+probability of the second one, which is 0 or 1 for given labels. Equal weights are the number 1.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ def cross_entropy(outputs: Any, targets: Any, weights: Any) -> Any:
     from torch.nn import functional
 
     if outputs.ndim == 1:
-        return functional.binary_cross_entropy_with_logits(outputs, targets, weight=weights)
+        weight = weights if weights.ndim else None
+        return functional.binary_cross_entropy_with_logits(outputs, targets, weight=weight)
     if targets.ndim == 1 and targets.is_floating_point():
         # Two classes may have one output or two; their targets are the same.
         targets = load_torch().stack([1 - targets, targets], dim=1)
+    if not weights.ndim:
+        return functional.cross_entropy(outputs, targets)
     return (functional.cross_entropy(outputs, targets, reduction="none") * weights).mean()
 
 

@@ -40,7 +40,7 @@ class ConvolutionalNet:
 
     def __call__(self, inputs: Any, n_classes: int) -> Any:
         """Return an untrained network for images like these, of shape (rows, planes, y, x)."""
-        from torch import nn
+        nn = load_torch().nn
 
         if inputs.ndim != 4:
             raise ValueError(
@@ -106,8 +106,7 @@ class DenseNet:
 
     def __call__(self, inputs: Any, n_classes: int) -> Any:
         """Return an untrained network for vectors like these."""
-        from torch import nn
-
+        nn = load_torch().nn
         from rankprune.torch._layers import Standardize
 
         rows = inputs.flatten(1)
@@ -121,7 +120,7 @@ class DenseNet:
 
 def _outputs(width: int, n_classes: int) -> list[Any]:
     """Return the last layers: one output for two classes, else one output per class."""
-    from torch import nn
+    nn = load_torch().nn
 
     if n_classes == 2:
         return [nn.Linear(width, 1), nn.Flatten(0)]

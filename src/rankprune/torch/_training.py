@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import math
 import time
@@ -21,7 +20,7 @@ ROWS_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows to learn from, as tensors on the central processor; equal weights are one number."""
+    """The rows to learn from, as tensors on the central processor; equal weights are just 1."""
 
     inputs: Any
     targets: Any
@@ -73,7 +72,8 @@ def train(
         epochs=schedule.max_epochs,
         steps_per_epoch=-(-len(fitted) // schedule.batch_size),
     )
-    best, best_loss, best_epoch = network, math.inf, 0
+    best: dict[str, Any] = {}
+    best_loss, best_epoch = math.inf, 0
     started = time.monotonic()
     for epoch in range(schedule.max_epochs):
         cost = _learn_once(network, rows, fitted, loss, schedule, optimizer, cycle)
@@ -84,14 +84,15 @@ def train(
         if not len(held_out):
             best_epoch = epoch
         elif cost < best_loss:
-            best, best_loss, best_epoch = copy.deepcopy(network), cost, epoch
+            best, best_loss, best_epoch = _state(network), cost, epoch
         if epoch - best_epoch >= schedule.patience:
             break
     if not len(held_out):
         # The last step may have spoiled a network whose losses were finite until then.
         some = fitted[:ROWS_AT_ONCE]
-        _stop_unless_finite(mean_loss(best, rows, some, loss, schedule.device), epoch, schedule)
-    return Trained(best.eval(), epoch + 1, best_epoch + 1)
+        _stop_unless_finite(mean_loss(network, rows, some, loss, schedule.device), epoch, schedule)
+    _restore(network, best)
+    return Trained(network.eval(), epoch + 1, best_epoch + 1)
 
 
 def mean_loss(network: Any, rows: Rows, chosen: Any, loss: Loss, device: Any) -> float:
@@ -103,6 +104,24 @@ def mean_loss(network: Any, rows: Rows, chosen: Any, loss: Loss, device: Any) ->
             inputs, targets, weights = rows.take(batch, device)
             total += float(loss(outputs_of(network, inputs), targets, weights)) * len(batch)
     return total / len(chosen)
+
+
+def _tensors(network: Any) -> dict[str, Any]:
+    """Return all that a network learns or counts; a state_dict may lack some buffers."""
+    return {**dict(network.named_parameters()), **dict(network.named_buffers())}
+
+
+def _state(network: Any) -> dict[str, Any]:
+    """Return a copy of what a network has learned; this costs far less than one of the network."""
+    return {name: tensor.detach().clone() for name, tensor in _tensors(network).items()}
+
+
+def _restore(network: Any, state: dict[str, Any]) -> None:
+    """Let a network be what it was."""
+    with load_torch().no_grad():
+        for name, tensor in _tensors(network).items():
+            if name in state:
+                tensor.copy_(state[name])
 
 
 def _learn_once(
