@@ -1,9 +1,12 @@
 """Paths mean themselves: each name stands beside a decoy that a pattern would match."""
 
+import json
 import os
 import shutil
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from noisy_table import noisy_csv
@@ -13,6 +16,7 @@ pytest.importorskip("skops")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="other systems forbid such names")
 
 QUICK = ("--scorer", "model")
+FEW = ("--method", "rank-pruning")
 # A name, and one that it matches as a pattern.
 NAMES = [
     ("r[1]", "r1"),
@@ -79,6 +83,40 @@ def test_a_model_is_trained_on_and_predicts_the_rows_of_its_own_path(command, tw
     assert command("train", "r[1]/run", "-q", "-o", "r[1]/m.skops")[0] == 0
     code, out, _ = command("predict", "r[1]/m.skops", "r[1]/people.csv", "-q")
     assert (code, len(out.splitlines())) == (0, 151)
+
+
+@pytest.mark.parametrize(("name", "decoy"), NAMES)
+def test_every_other_command_reads_and_writes_its_own_paths(command, two_runs, name, decoy):
+    pytest.importorskip("starlette")
+    from rankprune.review._queue import Filter
+    from rankprune.review._serve import open_queue
+
+    mine, other = two_runs(name, decoy)
+    run, table = f"./{name}/run", f"./{name}/people.csv"
+    decoys = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+    np.save(mine / "e.npy", np.random.default_rng(0).normal(size=(150, 2)))
+    np.save(other / "e.npy", np.zeros((120, 2)))
+    decoys[other / "e.npy"] = (other / "e.npy").read_bytes()
+    for words in (
+        ("train", run, "-o", f"./{name}/m.skops"),
+        ("predict", f"./{name}/m.skops", table, "-o", f"./{name}/p.csv"),
+        ("predict", f"./{name}/m.skops", table, "-o", f"./{name}/p.parquet"),
+        ("report", run),
+        ("report", run, "-o", f"./{name}/r.html"),
+        ("audit", run, "--plan"),
+        ("export", run, "--table", table, "-o", f"./{name}/o.parquet"),
+        ("check", table, "--label", "label", *QUICK, "--embeddings", f"./{name}/e.npy", "--force"),
+        ("compare", table, "--label", "label", *FEW, "-o", f"./{name}/c.csv", "--format", "csv"),
+    ):
+        code, _, err = command(*words, "-q")
+        assert (code, err) == (0, ""), words
+    assert len(rows_of(mine / "p.csv")) == 151
+    assert json.loads((mine / "run" / "result.json").read_text())["source"]["n_rows"] == 150
+    with open_queue(Path(run), "review") as queue:
+        assert queue.next_cards("ann", Filter(), (), 1)
+    made = {"m.skops", "p.csv", "p.parquet", "r.html", "o.parquet", "c.csv", "people.csv.rankprune"}
+    assert made <= set(os.listdir(mine))
+    assert {path: path.read_bytes() for path in other.rglob("*") if path.is_file()} == decoys
 
 
 @pytest.mark.parametrize(("name", "decoy"), NAMES)

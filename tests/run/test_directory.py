@@ -152,6 +152,10 @@ def test_files_of_other_programs_are_never_taken_for_what_a_killed_process_left(
     assert (place / "tmp34cd_xyz").read_text() == "text"
 
 
+def test_a_file_that_vanishes_while_a_folder_is_looked_at_is_no_probe(tmp_path):
+    assert not _directory._is_old_probe(tmp_path / "tmp12ab_xyz")
+
+
 def test_files_of_other_programs_stay_in_a_run(run, checked):
     (run / "tmp12ab_xyz").mkdir()
     (run / "tmp34cd_xyz").write_text("text")

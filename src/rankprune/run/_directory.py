@@ -223,7 +223,7 @@ def open_run(folder: Path, *, repairs: tuple[str, ...] = ()) -> RunFiles:
 def finish_saving(folder: Path) -> None:
     """Finish what a killed process began to save, if this is possible, and remove what it left."""
     with suppress(OSError):
-        if any(map(_is_debris, folder.iterdir())) and _is_of_runs(folder):
+        if any(map(_is_debris, folder.iterdir())):
             with locked(folder, 0):
                 _tidy(folder)
                 # All that a first check left.
@@ -384,10 +384,12 @@ def _refuse_foreign(found: RunFiles, repairs: tuple[str, ...]) -> None:
 def _tidy(folder: Path) -> None:
     """Let new files take their places, and remove what killed processes left."""
     result = _result(folder)
+    # Elsewhere, an empty file with the name of a probe belongs to another program.
+    is_of_runs = result is not None or not _lasting_names(folder) - {SCORES, REPORT}
     for path in list(folder.iterdir()):
         if result is not None and path == _stage(folder, result):
             _take_places(folder, path, result["files"])
-        elif _is_debris(path):
+        elif _is_unfinished(path) or (is_of_runs and _is_old_probe(path)):
             remove_abandoned(path)
 
 
@@ -403,8 +405,14 @@ def _take_places(folder: Path, stage: Path, names: Mapping[str, str]) -> None:
 
 def _is_debris(path: Path) -> bool:
     """Return whether this is what a killed process may have left in a run directory."""
-    if any(pattern.fullmatch(path.name) for pattern in (_STAGE, PART, _OLD_PART)):
-        return True
+    return _is_unfinished(path) or _is_old_probe(path)
+
+
+def _is_unfinished(path: Path) -> bool:
+    return any(pattern.fullmatch(path.name) for pattern in (_STAGE, PART, _OLD_PART))
+
+
+def _is_old_probe(path: Path) -> bool:
     if not _OLD_PROBE.fullmatch(path.name):
         return False
     try:
@@ -417,11 +425,6 @@ def _is_debris(path: Path) -> bool:
 def _lasting_names(folder: Path) -> set[str]:
     """Return the names in a folder without those of debris."""
     return {path.name for path in folder.iterdir() if not _is_debris(path)}
-
-
-def _is_of_runs(folder: Path) -> bool:
-    """Return whether a folder holds a run, or nothing but what an unfinished check left."""
-    return _result(folder) is not None or not _lasting_names(folder) - {SCORES, REPORT}
 
 
 def _not_a_run(folder: Path) -> str:
