@@ -33,7 +33,7 @@ from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.learners._base import FitRows, RowStatus, Weights
 from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
 from rankprune.learners._copies import warn_if_models_saw_copies
-from rankprune.learners._probabilities import NO_EFFECT, Folds, check_rows, make_splits
+from rankprune.learners._probabilities import NO_EFFECT, check_rows
 from rankprune.learners._progress import log_progress
 from rankprune.learners._rate_based import RateBasedClassifier, Scored
 from rankprune.learners._sample_weights import accepts_sample_weight, warn_if_weights_are_lost
@@ -49,12 +49,13 @@ class RankPruningClassifier(RateBasedClassifier):
     ----------
     estimator : classifier, default=None
         The classifier fitted to the rows that are kept; cloned. Logistic regression by default.
-    scorer : classifier with ``predict_proba``, "committee" or None, default=None
+    scorer : classifier with ``predict_proba``, "committee", "with-trees" or None, default=None
         The classifier that computes the out-of-fold probabilities; cloned. The estimator by
-        default. ``"committee"`` averages the probabilities of the estimator, a random forest and
-        gradient boosting, which takes three times as many fits, and lets all three judge whether
-        there is any noise: if the verdict is that the labels are clean, nothing is pruned, unless
-        a noise rate is known. In a `Pipeline` the forest and boosting replace the last step.
+        default. ``"with-trees"`` averages the probabilities of the estimator and of extra trees.
+        ``"committee"`` averages those of the estimator, gradient boosting and extra trees, which
+        count twice, and lets all three judge whether there is any noise: if the verdict is that
+        the labels are clean, nothing is pruned, unless a noise rate is known. In a `Pipeline` the
+        extra trees and boosting replace the last step; see Notes.
     pos_label : default=None
         The positive label; by default the last of the two in sorted order.
     positive_noise_rate, negative_noise_rate : float, default=None
@@ -96,14 +97,23 @@ class RankPruningClassifier(RateBasedClassifier):
     ranking_probabilities_ : ndarray of shape (n_rows,)
         Probabilities used for pruning in the last round; ``probabilities_`` if there is only one.
     verdict_ : Verdict
-        Whether the labels are clean or noisy, or whether this is unclear. Only with
-        ``scorer="committee"``, and if neither a noise rate nor probabilities were given.
+        Whether the labels are clean or noisy, or whether this is unclear. Only with a scorer of
+        several models, and if neither a noise rate nor probabilities were given.
     n_features_in_, feature_names_in_
         As in the fitted estimator, if it has them.
 
     See Also
     --------
     estimate_noise_rates, prune_labels, correction_weights : The steps of ``fit`` on arrays.
+
+    Notes
+    -----
+    Each of 200 extra trees is fitted to rows drawn with replacement, and every row is scored by the
+    trees that it was not drawn for (out of bag), so that they are fitted only once. Copies of a row
+    that chance does not explain are drawn together, and stay in one fold. With ``groups``, folds of
+    your own, or preprocessing that needs the labels, the trees score in the same folds as the other
+    models. The committee leaves boosting out if the estimator is boosting itself, and for sparse
+    rows of more than 100 columns, such as texts.
 
     References
     ----------
@@ -295,8 +305,9 @@ class RankPruningClassifier(RateBasedClassifier):
         """Return the rates of resamples, each scored in new folds."""
         labels, status = self._fitted_.labels, self._fitted_.status
         X, groups = check_rows(X, labels.is_positive, groups)
-        scorers = self._scorers()
-        for scorer in scorers:
+        seed = draw_seed(private_random_state(random_state))
+        panel = self._panel(X, groups, status.counted, seed)
+        for scorer in panel.estimators:
             if not accepts_sample_weight(scorer):
                 raise ValueError(
                     "X must be None if a scorer takes no sample_weight, since resampled rows are "
@@ -316,8 +327,8 @@ class RankPruningClassifier(RateBasedClassifier):
         replicates = []
         for number, times in enumerate(draws, start=1):
             drawn = drawn_weight(status.weight, times)
-            splits = make_splits(self.cv, X, labels, groups, drawn, draw_seed(generator))
-            folds = Folds(scorers, X, labels, splits, self.n_jobs, draw_seed(generator))
+            seeds = draw_seed(generator), draw_seed(generator)
+            folds = self._folds_of(panel, X, labels, groups, drawn, seeds)
             inputs = status.inputs(folds.score(drawn))
             replicates.append(
                 estimate_drawn(method, inputs, times[status.doubted], in_counts=in_counts)

@@ -47,15 +47,14 @@ def test_the_second_scoring_has_other_folds_and_the_same_settings():
     X, y = noisy()
     classifier, found = examined(X, y, rounds=2, noise_estimator="tight")
     other = with_other_folds(classifier, found)
+    again = other.examine(X, y)
     tests = [
         {tuple(sorted(test)) for _, test in splits}
-        for splits in (found.scored.folds.splits, other.cv)
+        for splits in (found.scored.folds.splits, again.scored.folds.splits)
     ]
     assert not tests[0] & tests[1]
-    assert len(other.cv) == 3
-    assert (other.rounds, other.noise_estimator) == (2, "tight")
+    assert (other.cv, other.rounds, other.noise_estimator) == (3, 2, "tight")
     assert other.random_state != classifier.random_state
-    again = other.examine(X, y)
     assert not np.array_equal(again.scored.scores, found.scored.scores)
 
 
@@ -114,7 +113,7 @@ def test_models_of_unknown_cost_and_given_folds_are_not_repeated(options):
 
 def test_the_cost_is_known_for_the_own_models():
     for estimator in (None, "logistic", "boosting"):
-        for scorer in (None, "committee"):
+        for scorer in (None, "committee", "with-trees"):
             assert has_known_cost(CheckSettings(estimator=estimator, scorer=scorer))
     assert not has_known_cost(CheckSettings(cv=None))
 

@@ -5,7 +5,10 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
+from sklearn.decomposition import PCA
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -20,7 +23,8 @@ from rankprune import (
     out_of_fold_probabilities,
 )
 from rankprune.exceptions import SampleWeightIgnoredWarning
-from rankprune.learners._committee import Boosting, committee_members
+from rankprune.learners._committee import Boosting, form_panel
+from rankprune.learners._out_of_bag import Trees
 
 X, TRUTH = make_classification(800, n_features=8, class_sep=2, flip_y=0, random_state=0)
 NOISY = flip_labels(TRUTH, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
@@ -30,33 +34,80 @@ def model(**kwargs):
     return RankPruningClassifier(LogisticRegression(), scorer="committee", random_state=0, **kwargs)
 
 
+def panel(estimator, rows=X, name="committee", *, units=None, in_folds=False):
+    return form_panel(name, estimator, rows, units, 0, in_folds=in_folds)
+
+
 def test_the_members_share_the_preprocessing_steps():
     base = make_pipeline(StandardScaler(), LogisticRegression())
-    first, forest, boosting = committee_members(base)
+    first, boosting, trees = panel(base, in_folds=True).estimators
     assert first is base
-    for member in (forest, boosting):
+    for member in (boosting, trees):
         assert isinstance(member, Pipeline)
         assert [name for name, _ in member.steps] == ["standardscaler", "logisticregression"]
         assert type(member.steps[0][1]) is StandardScaler
     assert base.steps[-1][1].__class__ is LogisticRegression
     nested = make_pipeline(GridSearchCV(base, {"logisticregression__C": [1, 10]}))
-    inside = committee_members(nested)[1]
+    inside = panel(nested, in_folds=True).estimators[1]
     assert [type(step).__name__ for _, step in inside.steps] == ["Pipeline"]
-    assert type(inside.steps[0][1].steps[-1][1]).__name__ == "RandomForestClassifier"
-    assert type(forest.steps[-1][1]).__name__ == "RandomForestClassifier"
-    alone = committee_members(LogisticRegression())
-    assert [type(member).__name__ for member in alone][1:] == ["RandomForestClassifier", "Boosting"]
+    assert type(inside.steps[0][1].steps[-1][1]) is Boosting
+    assert type(trees.steps[-1][1]) is Trees
+    alone = panel(LogisticRegression(), in_folds=True).estimators
+    assert [type(member) for member in alone] == [LogisticRegression, Boosting, Trees]
+
+
+def test_trees_score_out_of_bag_behind_the_same_steps():
+    base = make_pipeline(StandardScaler(), make_pipeline(PCA(2), LogisticRegression()))
+    found = panel(base)
+    assert [type(member) for member in found.estimators] == [Pipeline, Pipeline]
+    prepared = PCA(2).fit_transform(StandardScaler().fit_transform(X))
+    np.testing.assert_allclose(
+        np.abs(found.out_of_bag.features), np.abs(prepared), rtol=1e-3, atol=1e-4
+    )
+    alone = panel(make_pipeline(LogisticRegression()))
+    np.testing.assert_array_equal(alone.out_of_bag.features, X.astype(np.float32))
+    assert alone.times == (1, 1, 2)
+
+
+def test_steps_that_need_the_labels_keep_the_trees_in_folds():
+    found = panel(make_pipeline(SelectKBest(k=2), LogisticRegression()))
+    assert found.out_of_bag is None
+    assert len(found.estimators) == 3
+
+
+def test_the_estimator_and_trees_are_a_scorer_of_two():
+    found = panel(LogisticRegression(), name="with-trees")
+    assert [type(member) for member in found.estimators] == [LogisticRegression]
+    assert found.times == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Boosting(),
+        HistGradientBoostingClassifier(),
+        make_pipeline(StandardScaler(), GridSearchCV(Boosting(), {})),
+    ],
+)
+def test_boosting_is_not_asked_twice(estimator):
+    assert panel(estimator).times == (1, 1)
+
+
+def test_wide_sparse_rows_need_no_boosting():
+    wide = csr_matrix(np.hstack([X] * 20))
+    assert panel(LogisticRegression(), wide).times == (1, 1)
+    assert panel(LogisticRegression(), wide, in_folds=True).times == (1, 1)
+    assert panel(LogisticRegression(), wide[:, :100]).times == (1, 1, 2)
 
 
 def test_the_probabilities_are_the_mean_of_the_members():
-    fitted = model(
-        cv=[(np.arange(400), np.arange(400, 800)), (np.arange(400, 800), np.arange(400))]
-    )
-    fitted.fit(X, NOISY)
-    alone = out_of_fold_probabilities(LogisticRegression(), X, NOISY, cv=fitted.cv)
-    others = 3 * fitted.probabilities_ - alone
-    assert ((others > -1e-9) & (others < 2 + 1e-9)).all()
-    assert not np.allclose(fitted.probabilities_, alone)
+    halves = [(np.arange(400), np.arange(400, 800)), (np.arange(400, 800), np.arange(400))]
+    for cv in (halves, 3):
+        scored = model(cv=cv).examine(X, NOISY).scored
+        own, boosting, trees = scored.opinions.T
+        np.testing.assert_allclose(scored.scores, (own + boosting + 2 * trees) / 4)
+    alone = out_of_fold_probabilities(LogisticRegression(), X, NOISY, cv=halves)
+    np.testing.assert_array_equal(model(cv=halves).examine(X, NOISY).scored.opinions[:, 0], alone)
 
 
 def test_noise_is_found_and_pruned():
@@ -101,8 +152,21 @@ def test_a_known_rate_needs_no_verdict():
 def test_other_scorers_give_no_verdict():
     fitted = RankPruningClassifier(random_state=0).fit(X, NOISY)
     assert not hasattr(fitted, "verdict_")
-    with pytest.raises(ValueError, match=r'^scorer must be a classifier, "committee" or None, got'):
+    words = r'^scorer must be a classifier, "committee", "with-trees" or None, got'
+    with pytest.raises(ValueError, match=words):
         RankPruningClassifier(scorer="jury").fit(X, NOISY)
+    with pytest.raises(ValueError, match=words):
+        RankPruningClassifier(scorer="jury").fit(X, NOISY, probabilities=np.full(800, 0.5))
+
+
+def test_with_trees_gives_a_verdict_but_prunes_by_the_estimate():
+    fitted = RankPruningClassifier(scorer="with-trees", random_state=0).fit(X, NOISY)
+    assert fitted.verdict_.level == "noise found"
+    assert fitted.verdict_.n_opinions == 2
+    small = flip_labels(TRUTH, positive_noise_rate=0.02, negative_noise_rate=0.0, random_state=0)
+    fitted.fit(X, small)
+    assert fitted.verdict_.level == "clean"
+    assert fitted.noise_rates_.positive_noise_rate > 0
 
 
 def test_given_probabilities_need_no_committee_and_rounds_fit_all_members_again():
@@ -158,6 +222,6 @@ def test_input_that_is_not_numeric_is_explained():
         def predict_proba(self, X):
             return np.column_stack([np.asarray(X) == "bad", np.asarray(X) == "good"]).astype(float)
 
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the words are the forest's own)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the words are the trees' own)
         RankPruningClassifier(Words(), scorer="committee").fit(texts, NOISY)
     assert "Put the preprocessing into a Pipeline" in caught.value.__notes__[0]

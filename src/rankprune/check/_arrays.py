@@ -52,10 +52,10 @@ def check_labels(
     estimator : classifier, default=None
         The default is logistic regression on prepared data: numbers are scaled, missing values
         filled in, and categories and texts encoded as numbers, as in `check_table`.
-    scorer : classifier, "committee" or None, default="committee"
-        The model that scores the rows. The committee (estimator, forest and boosting) fits three
-        times as many models, and mistakes overlap for noise far less often. With None, the
-        estimator alone scores the rows.
+    scorer : classifier, "committee", "with-trees" or None, default="committee"
+        The model that scores the rows; see `RankPruningClassifier`. The committee (the estimator,
+        boosting and extra trees) mistakes overlap for noise far less often than a single model.
+        With None, the estimator alone scores the rows.
     pos_label : default=None
         The positive label. By default the last of the two in sorted order.
     groups, probabilities, trusted

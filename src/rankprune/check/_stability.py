@@ -10,8 +10,9 @@ from rankprune.classifier import Examined, RankPruningClassifier
 from rankprune.core import Verdict
 from rankprune.core._inputs import count_true
 from rankprune.learners._cloning import draw_seed, private_random_state
+from rankprune.learners._committee import NAMED_SCORERS
 from rankprune.learners._named_models import MODELS
-from rankprune.learners._probabilities import Split, make_splits
+from rankprune.learners._probabilities import Split
 from rankprune.run._findings import Stability
 from rankprune.run._settings import CheckSettings
 
@@ -24,7 +25,7 @@ def has_known_cost(settings: CheckSettings) -> bool:
 
     The cost of other models is unknown, and folds that were passed would be the same ones again.
     """
-    own = settings.estimator in (None, *MODELS) and settings.scorer in (None, "committee")
+    own = settings.estimator in (None, *MODELS) and settings.scorer in (None, *NAMED_SCORERS)
     return own and settings.cv is not None
 
 
@@ -41,17 +42,14 @@ def with_other_folds(
         return None
     generator = private_random_state(classifier.random_state)
     # The first two seeds are those of the classifier itself.
-    *_, fold_seed, model_seed = (draw_seed(generator) for _ in range(4))
+    *_, seed = (draw_seed(generator) for _ in range(3))
+    parameters = classifier.get_params(deep=False)
+    other = RankPruningClassifier(**{**parameters, "random_state": seed})
     try:
-        splits = make_splits(
-            classifier.cv, rows.X, rows.labels, rows.groups, rows.weight, fold_seed
-        )
+        splits = other.scoring_folds(rows).splits
     except ValueError:
         return None
-    if _partition(splits) == _partition(first):
-        return None
-    parameters = classifier.get_params(deep=False)
-    return RankPruningClassifier(**{**parameters, "cv": splits, "random_state": model_seed})
+    return None if _partition(splits) == _partition(first) else other
 
 
 def compare_suspects(found: Examined, again: Examined, verdict: Verdict) -> Stability:

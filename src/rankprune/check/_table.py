@@ -100,7 +100,7 @@ def check_table(
         UTF-16 byte order mark, and the most frequent delimiter in the header.
     estimator : {"logistic", "boosting"}, "module:object" or classifier, default="logistic"
         The model to fit; ``"module:object"`` is imported.
-    scorer : "committee", classifier or None, default="committee"
+    scorer : "committee", "with-trees", classifier or None, default="committee"
         As in `check_labels`.
     noise_estimator, rounds, cv, n_jobs, random_state
         As in `RankPruningClassifier`.

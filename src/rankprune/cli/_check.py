@@ -47,11 +47,11 @@ from rankprune.cli._reviewed import say_settled
     ),
     click.option(
         "--scorer",
-        type=click.Choice(["committee", "model"]),
+        type=click.Choice(["committee", "with-trees", "model"]),
         default="committee",
         show_default=True,
-        help="What scores the rows: the model together with a random forest and boosting, which "
-        "takes longer but rarely mistakes overlap for noise, or the model alone.",
+        help="What scores the rows: the model together with extra trees and boosting, which rarely "
+        "mistakes overlap for noise; the model with extra trees; or the model alone.",
     ),
     click.option(
         "--noise-estimator",
@@ -124,7 +124,7 @@ def check(table: str, **asked: Any) -> None:
             table,
             asked["label"],
             id=asked["id_"],
-            scorer="committee" if asked["scorer"] == "committee" else None,
+            scorer=None if asked["scorer"] == "model" else asked["scorer"],
             **shared_arguments(asked),
             **{
                 name: asked[name]

@@ -1,7 +1,8 @@
-"""The committee: two more models that score every row, with different weaknesses."""
+"""Scorers by name: the estimator together with extra trees, and with gradient boosting too."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,32 +10,122 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.decomposition import TruncatedSVD
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from rankprune.learners._cloning import fresh_clone
+from rankprune.learners._out_of_bag import OutOfBag, Trees, as_features
 from rankprune.learners._sample_weights import fit_weighted
 from rankprune.learners._threads import useful_threads
 
+COMMITTEE, WITH_TREES = "committee", "with-trees"
+NAMED_SCORERS = (COMMITTEE, WITH_TREES)
+
 # Boosting takes no sparse tables, and a dense copy of a wide one may not fit in memory.
 _N_COMPONENTS = 100
+# How often the trees count in the mean of the committee; chosen on part of the bank of data sets.
+_TIMES_TREES = 2
 
 
-def committee_members(estimator: Any) -> tuple[Any, ...]:
-    """Return the estimator, a forest and boosting, all with the same preprocessing steps.
+@dataclass(frozen=True)
+class Panel:
+    """Models that score the rows together.
 
-    The forest and boosting replace the last step of a `Pipeline`, even inside a search or a
-    calibration, so that texts and columns of mixed types reach them as numbers.
+    Attributes
+    ----------
+    estimators : tuple of classifiers
+        Those that score in folds, the estimator of the user first.
+    out_of_bag : OutOfBag or None
+        Scores of trees, if these need no folds; they follow those of the estimators.
+    times : tuple of int
+        How often the scores of each model count in the mean.
+    units : ndarray of int of shape (n_rows,) or None
+        Equal numbers for copies of a row, which stay in one fold; None if there are none.
     """
-    return estimator, _behind(estimator, RandomForestClassifier()), _behind(estimator, Boosting())
+
+    estimators: tuple[Any, ...]
+    out_of_bag: OutOfBag | None = None
+    times: tuple[int, ...] = (1,)
+    units: NDArray[np.intp] | None = None
+
+
+def form_panel(
+    name: str,
+    estimator: Any,
+    X: Any,
+    units: NDArray[np.intp] | None,
+    seed: int,
+    *,
+    in_folds: bool,
+) -> Panel:
+    """Return the models behind a named scorer.
+
+    Extra trees and boosting take the place of the last step of a `Pipeline`, even inside a search
+    or a calibration, so that texts and columns of mixed types reach them as numbers. A committee
+    does without boosting if the estimator is boosting itself, or if the rows are wide and sparse
+    like those of texts, where boosting costs most and helps least.
+
+    Parameters
+    ----------
+    name : {"committee", "with-trees"}
+    estimator : classifier
+    X : as in ``fit``
+    units : ndarray of int or None
+        Copies of rows; see `Panel`.
+    seed : int
+        Seeds the preprocessing steps.
+    in_folds : bool
+        Whether the trees must score in folds, because rows depend on each other. They also do if
+        the preprocessing needs the labels: out of bag, a row's own label would reach its score.
+    """
+    trees = _behind(estimator, Trees())
+    features = _features_without_labels(fresh_clone(trees, seed), X)
+    others: tuple[Any, ...] = ()
+    times_trees = 1
+    if name == COMMITTEE and not _is_wide(features) and not _is_boosting(estimator):
+        others, times_trees = (_behind(estimator, Boosting()),), _TIMES_TREES
+    times = (1,) * (1 + len(others)) + (times_trees,)
+    if in_folds or features is None:
+        return Panel((estimator, *others, trees), None, times, units)
+    return Panel((estimator, *others), OutOfBag(features, units), times, units)
+
+
+def _features_without_labels(model: Any, X: Any) -> Any:
+    """Return what the last step of a `Pipeline` is fitted to, or None if this needs the labels.
+
+    None too if it is no table of numbers; the error then comes from the fit.
+    """
+    try:
+        while isinstance(model, Pipeline):
+            if len(model.steps) > 1:
+                X = model[:-1].fit_transform(X)
+            model = model.steps[-1][1]
+        return as_features(X)
+    except (AttributeError, TypeError, ValueError):
+        return None
 
 
 def _behind(estimator: Any, member: Any) -> Any:
+    """Return a member in the place of the model itself, behind the same steps."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         # A clone keeps the behavior of a subclass, such as resampling the rows.
         return clone(estimator).set_params(**{name: _behind(last, member)})
     inner = getattr(estimator, "estimator", None)
     return member if inner is None else _behind(inner, member)
+
+
+def _is_boosting(estimator: Any) -> bool:
+    if isinstance(estimator, Pipeline):
+        return _is_boosting(estimator.steps[-1][1])
+    inner = getattr(estimator, "estimator", None)
+    if inner is not None:
+        return _is_boosting(inner)
+    return isinstance(estimator, Boosting | HistGradientBoostingClassifier)
+
+
+def _is_wide(features: Any) -> bool:
+    return bool(issparse(features) and features.shape[1] > _N_COMPONENTS)
 
 
 class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -49,7 +140,7 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         model: Any = HistGradientBoostingClassifier(
             early_stopping=False, random_state=self.random_state
         )
-        if issparse(X) and X.shape[1] > _N_COMPONENTS:
+        if _is_wide(X):
             components = TruncatedSVD(_N_COMPONENTS, random_state=self.random_state)
             model = make_pipeline(components, model)
         X = _dense_if_narrow(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,16 +59,10 @@ def warn_if_models_saw_copies(X: Any, splits: Sequence[Split], counted: NDArray[
     n_rows = count_true(counted)
     if not splits or _differ_in_a_few_columns(X, counted, n_rows):
         return
-    halves = _hash_halves(X)
-    if halves is None:
+    found = _copies(X, counted)
+    if found is None:
         return
-    group, first, second = (_groups(part) for part in (_whole(halves), *halves))
-    n_distinct = count_true(np.bincount(group, weights=counted) > 0)
-    if n_distinct * _MEAN_REPEATS < n_rows:
-        return
-    n_copies, n_first, n_second = (_n_others(part, counted) for part in (group, first, second))
-    is_no_chance = n_copies * n_rows > _TIMES * n_first * n_second
-    n_copied = count_true(counted & is_no_chance & copies_in_training(group, splits))
+    n_copied = count_true(counted & found.is_no_chance & copies_in_training(found.group, splits))
     if n_copied >= _SHARE * n_rows:
         warn_caller(
             f"{n_copied:,} of {n_rows:,} rows have an exact copy in another fold that is unlikely "
@@ -90,6 +84,46 @@ def _differ_in_a_few_columns(X: Any, counted: NDArray[np.bool_], n_rows: int) ->
         return False
     group = _groups(_whole(_hash_numbers(np.asarray(X)[:, ::step])))
     return count_true(counted & (_n_others(group, counted) > 0)) < _SHARE * n_rows
+
+
+def copied_units(X: Any, counted: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+    """Return equal numbers for copies of a row that are no chance, and another for any other row.
+
+    None if there are no such copies, or if the rows cannot be compared quickly; see
+    `warn_if_models_saw_copies`.
+
+    Parameters
+    ----------
+    X : as in ``fit``
+    counted : ndarray of bool of shape (n_rows,)
+        Whether the weight of a row is above 0.
+    """
+    found = _copies(X, counted)
+    if found is None or not found.is_no_chance.any():
+        return None
+    # The first row of a group stands for it.
+    _, first = np.unique(found.group, return_index=True)
+    return np.where(found.is_no_chance, first[found.group], np.arange(len(counted)))
+
+
+class _Copies(NamedTuple):
+    """Groups of equal rows, and which of them have copies that chance does not explain."""
+
+    group: NDArray[np.intp]
+    is_no_chance: NDArray[np.bool_]
+
+
+def _copies(X: Any, counted: NDArray[np.bool_]) -> _Copies | None:
+    halves = _hash_halves(X)
+    if halves is None:
+        return None
+    n_rows = count_true(counted)
+    group, first, second = (_groups(part) for part in (_whole(halves), *halves))
+    n_distinct = count_true(np.bincount(group, weights=counted) > 0)
+    if n_distinct * _MEAN_REPEATS < n_rows:
+        return None
+    n_copies, n_first, n_second = (_n_others(part, counted) for part in (group, first, second))
+    return _Copies(group, n_copies * n_rows > _TIMES * n_first * n_second)
 
 
 def copies_in_training(group: NDArray[np.intp], splits: Sequence[Split]) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from sklearn.utils.validation import _num_samples
 
 from rankprune.core._inputs import (
     BinaryLabels,
+    FloatArray,
     as_array,
     count_true,
     validate_weighted_labels,
@@ -30,6 +32,7 @@ from rankprune.learners._cloning import (
     private_random_state,
     seeded_splitter,
 )
+from rankprune.learners._out_of_bag import OutOfBag
 from rankprune.learners._progress import log_progress
 from rankprune.learners._sample_weights import fit_weighted, warn_if_weights_are_lost
 
@@ -168,6 +171,11 @@ def positive_probability(
     return scores
 
 
+def is_number_of_folds(cv: Any) -> bool:
+    """Return whether the folds are drawn here, rather than passed or drawn by a splitter."""
+    return isinstance(cv, int | np.integer) and not isinstance(cv, bool | np.timedelta64)
+
+
 def make_splits(
     cv: Any,
     X: Any,
@@ -175,13 +183,20 @@ def make_splits(
     groups: Any,
     sample_weight: NDArray[np.float64] | None,
     seed: int,
+    units: NDArray[np.intp] | None = None,
 ) -> list[Split]:
-    """Return (train, test) row numbers; a row of weight 0 is in no training set."""
+    """Return (train, test) row numbers; a row of weight 0 is in no training set.
+
+    Rows with equal numbers in ``units`` are copies: if the folds are drawn here and there are no
+    groups, copies stay in one fold.
+    """
     n_rows = len(labels.is_positive)
     counted = np.ones(n_rows, dtype=bool) if sample_weight is None else sample_weight > 0
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool | np.timedelta64):
+    if is_number_of_folds(cv):
         n_groups = None if groups is None else len(set(np.asarray(groups)[counted].tolist()))
         cv = _stratified_splitter(int(cv), labels.is_positive[counted], n_groups, seed)
+        if groups is None and units is not None:
+            cv, groups = _CopiesTogether(cv), units
     if hasattr(cv, "split") and not isinstance(cv, str | bytes):
         splits = _split_counted(seeded_splitter(cv, seed), X, labels, groups, counted)
     else:
@@ -204,8 +219,34 @@ def make_splits(
 
 
 @dataclass(frozen=True)
+class _CopiesTogether:
+    """Folds of the first row of each group, which takes its copies with it."""
+
+    splitter: StratifiedKFold
+
+    def get_n_splits(self) -> int:
+        """Return the number of folds."""
+        return int(self.splitter.n_splits)
+
+    def split(self, _: Any, y: NDArray[Any], groups: NDArray[np.intp]) -> Iterator[Split]:
+        """Yield (train, test) row numbers; copies are split if too few distinct rows are left."""
+        _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+        _, sizes = np.unique(y[first], return_counts=True)
+        if len(sizes) < 2 or sizes.min() < self.get_n_splits():
+            first, group = np.arange(len(y)), np.arange(len(y))
+        for _, test in self.splitter.split(first, y[first]):
+            is_test = np.zeros(len(first), dtype=bool)
+            is_test[test] = True
+            yield np.flatnonzero(~is_test[group]), np.flatnonzero(is_test[group])
+
+
+@dataclass(frozen=True)
 class Folds:
-    """One or several estimators, the rows they score, and the splits into folds."""
+    """One or several estimators, the rows they score, and the splits into folds.
+
+    Trees that score out of bag may join them; ``times`` is how often each counts in the mean, once
+    each by default.
+    """
 
     estimators: tuple[Any, ...]
     X: Any
@@ -213,6 +254,8 @@ class Folds:
     splits: list[Split]
     n_jobs: int | None
     seed: int
+    out_of_bag: OutOfBag | None = None
+    times: tuple[int, ...] | None = None
 
     def keep_both_classes(self, is_trained_on: NDArray[np.bool_]) -> bool:
         """Return whether every training set keeps both classes if it uses only these rows."""
@@ -225,15 +268,21 @@ class Folds:
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) of every row, averaged over the estimators."""
-        return np.asarray(self.score_each(sample_weight, is_trained_on).mean(axis=1))
+        """Return P(positive) of every row, averaged over the models."""
+        return np.asarray(self.mean(self.score_each(sample_weight, is_trained_on)))
+
+    def mean(self, columns: FloatArray) -> FloatArray:
+        """Return the mean of the models' probabilities, a new array even for a single column."""
+        if columns.shape[1] == 1:
+            return np.asarray(columns[:, 0].copy())
+        return np.asarray(np.average(columns, axis=1, weights=self.times), dtype=np.float64)
 
     def score_each(
         self,
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) of every row, with one column per estimator."""
+        """Return P(positive) of every row, one column per estimator, then that of the trees."""
         y = labels_to_fit(self.labels)
         splits = self.splits
         if is_trained_on is not None:
@@ -264,7 +313,12 @@ class Folds:
             log_progress("scored %d of %d folds", "scoring rows", number + 1, n_fits)
             column, fold = divmod(number, len(splits))
             probabilities[splits[fold][1], column] = fold_scores
-        return probabilities
+        if self.out_of_bag is None:
+            return probabilities
+        trees = self.out_of_bag.score(
+            self.labels.is_positive, sample_weight, is_trained_on, self.seed, self.n_jobs
+        )
+        return np.column_stack([probabilities, trees])
 
 
 def _stratified_splitter(

@@ -13,6 +13,8 @@ from sklearn.utils._param_validation import StrOptions
 from rankprune.core import NOISE_ESTIMATORS, NoiseRates, Verdict
 from rankprune.core._answer import answered_rates
 from rankprune.core._inputs import (
+    BinaryLabels,
+    BoolArray,
     FloatArray,
     validate_probabilities,
 )
@@ -26,12 +28,15 @@ from rankprune.learners._base import DelegatingClassifier, FitRows, RowStatus, W
 from rankprune.learners._cloning import (
     RandomState,
     draw_seed,
+    private_random_state,
 )
-from rankprune.learners._committee import committee_members
+from rankprune.learners._committee import COMMITTEE, NAMED_SCORERS, Panel, form_panel
+from rankprune.learners._copies import copied_units
 from rankprune.learners._probabilities import (
     NO_EFFECT,
     Folds,
     check_predicts_probabilities,
+    is_number_of_folds,
     make_splits,
 )
 from rankprune.learners._sample_weights import warn_if_weights_are_lost
@@ -117,11 +122,11 @@ class RateBasedClassifier(DelegatingClassifier):
 
     def _estimate(self, rows: FitRows, opinions: Opinions) -> Scored:
         """Return the mean probabilities, the noise rates and, for a committee, the verdict."""
-        # The mean is a new array even for one column: scores and opinions never share memory.
-        scores: FloatArray = opinions.columns.mean(axis=1)
+        scores: FloatArray = opinions.folds.mean(opinions.columns)
         estimated = self._rates(rows.status, scores)
         verdict = self._verdict(rows.status, scores, opinions.columns, estimated)
-        rates = answered_rates(verdict, estimated)
+        is_judged = isinstance(self.scorer, str) and self.scorer == COMMITTEE
+        rates = answered_rates(verdict, estimated) if is_judged else estimated
         return Scored(opinions.folds, opinions.columns, scores, estimated, rates, verdict)
 
     def _learn_rates(
@@ -148,48 +153,81 @@ class RateBasedClassifier(DelegatingClassifier):
             self.verdict_ = scored.verdict
         self.probabilities_ = scored.scores
 
-    def _is_committee(self) -> bool:
+    def _is_named(self) -> bool:
         return isinstance(self.scorer, str)
 
     def _has_own_scorer(self) -> bool:
-        return self.scorer is not None and not self._is_committee()
+        return self.scorer is not None and not self._is_named()
 
-    def _scorers(self) -> tuple[Any, ...]:
-        if not self._is_committee():
-            return (self.scorer if self._has_own_scorer() else self._base(),)
-        if self.scorer != "committee":
+    def _panel(self, X: Any, groups: Any, counted: BoolArray, seed: int) -> Panel:
+        """Return the models that score the rows."""
+        if not self._is_named():
+            return Panel((self.scorer if self._has_own_scorer() else self._base(),))
+        # Groups and the caller's own folds say that rows depend on each other.
+        in_folds = groups is not None or not is_number_of_folds(self.cv)
+        units = None if in_folds else copied_units(X, counted)
+        return form_panel(self.scorer, self._base(), X, units, seed, in_folds=in_folds)
+
+    def _refuse_unknown_scorer(self) -> None:
+        if self._is_named() and self.scorer not in NAMED_SCORERS:
             raise ValueError(
-                'scorer must be a classifier, "committee" or None, got '
+                'scorer must be a classifier, "committee", "with-trees" or None, got '
                 f"{self.scorer!r}. Pass a classifier that has predict_proba."
             )
-        return committee_members(self._base())
+
+    def scoring_folds(self, rows: FitRows) -> Folds:
+        """Return the folds that ``fit`` scores these rows in, unless it is given probabilities."""
+        return self._folds(rows, private_random_state(self.random_state), is_scored=True)
 
     def _folds(self, rows: FitRows, generator: np.random.RandomState, is_scored: bool) -> Folds:
         """Return the folds that score the rows, without splits if no scores are needed."""
-        scorers = self._scorers()
+        self._refuse_unknown_scorer()
         if not is_scored:
-            return Folds(scorers, rows.X, rows.labels, [], self.n_jobs, seed=0)
-        check_predicts_probabilities(
-            scorers[0], "scorer" if self._has_own_scorer() else "estimator"
-        )
+            return Folds((), rows.X, rows.labels, [], self.n_jobs, seed=0)
+        first = self.scorer if self._has_own_scorer() else self._base()
+        check_predicts_probabilities(first, "scorer" if self._has_own_scorer() else "estimator")
         if self._has_own_scorer():  # the estimator itself is checked at its final fit
-            warn_if_weights_are_lost(scorers[0], rows.weight, NO_EFFECT)
-        splits = make_splits(
-            self.cv, rows.X, rows.labels, rows.groups, rows.weight, draw_seed(generator)
+            warn_if_weights_are_lost(first, rows.weight, NO_EFFECT)
+        fold_seed, seed = draw_seed(generator), draw_seed(generator)
+        panel = self._panel(rows.X, rows.groups, rows.status.counted, seed)
+        folds = self._folds_of(
+            panel, rows.X, rows.labels, rows.groups, rows.weight, (fold_seed, seed)
         )
-        self._log("scoring %d rows in %d folds", rows.n_rows, len(splits))
-        return Folds(scorers, rows.X, rows.labels, splits, self.n_jobs, draw_seed(generator))
+        self._log("scoring %d rows in %d folds", rows.n_rows, len(folds.splits))
+        return folds
+
+    def _folds_of(
+        self,
+        panel: Panel,
+        X: Any,
+        labels: BinaryLabels,
+        groups: Any,
+        weight: Weights,
+        seeds: tuple[int, int],
+    ) -> Folds:
+        """Return the folds in which a panel scores; the seeds are those of folds and models."""
+        splits = make_splits(self.cv, X, labels, groups, weight, seeds[0], panel.units)
+        return Folds(
+            panel.estimators,
+            X,
+            labels,
+            splits,
+            self.n_jobs,
+            seeds[1],
+            panel.out_of_bag,
+            panel.times,
+        )
 
     def _score_folds(self, folds: Folds, weight: Weights) -> NDArray[np.float64]:
         """Return the out-of-fold probabilities, with one column per scorer."""
         try:
             return folds.score_each(weight)
         except (TypeError, ValueError) as error:
-            if self._is_committee():
+            if self._is_named():
                 error.add_note(
-                    'scorer="committee" fits a forest and boosting to the same X as the estimator, '
-                    "or to the output of all but the last step of its Pipeline: this must be "
-                    "numeric. Put the preprocessing into a Pipeline."
+                    f'scorer="{self.scorer}" fits extra trees to the same X as the estimator, or '
+                    "to the output of all but the last step of its Pipeline: this must be numeric. "
+                    "Put the preprocessing into a Pipeline."
                 )
             raise
 

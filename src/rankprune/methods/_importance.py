@@ -22,7 +22,7 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
     estimator : classifier, default=None
         The classifier to fit, which must take ``sample_weight``; cloned. Logistic regression by
         default.
-    scorer : classifier with ``predict_proba``, "committee" or None, default=None
+    scorer : classifier with ``predict_proba``, "committee", "with-trees" or None
         The classifier that computes the out-of-fold probabilities, from which the weights follow;
         see `RankPruningClassifier`. `DensityRatioClassifier` computes them from density ratios, as
         the source proposes.

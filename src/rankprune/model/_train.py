@@ -14,6 +14,7 @@ from rankprune.core import NOISE_ESTIMATORS
 from rankprune.core._answer import acts
 from rankprune.exceptions import CopiedRowsWarning, TableError
 from rankprune.learners._cloning import fresh_clone
+from rankprune.learners._committee import NAMED_SCORERS
 from rankprune.learners._named_models import find_model
 from rankprune.learners._sample_weights import fit_weighted
 from rankprune.model._file import TableModel
@@ -118,7 +119,7 @@ def train_reviewed(
         Number of folds to fit in parallel.
     """
     settings = run.settings
-    for name, known in (("scorer", ("committee", None)), ("noise_estimator", NOISE_ESTIMATORS)):
+    for name, known in (("scorer", (*NAMED_SCORERS, None)), ("noise_estimator", NOISE_ESTIMATORS)):
         if getattr(settings, name) not in known:
             raise TableError(
                 f"The check used your own {name}, {getattr(settings, name)}. Fit it in Python: "

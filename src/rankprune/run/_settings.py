@@ -9,6 +9,7 @@ from typing import Any
 
 from rankprune.core import NOISE_ESTIMATORS
 from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
+from rankprune.learners._committee import NAMED_SCORERS
 from rankprune.learners._named_models import MODELS
 from rankprune.table._labels import means_none
 
@@ -135,7 +136,7 @@ class CheckSettings:
         return (
             self.table is None
             or not _is_name(model)
-            or self.scorer not in ("committee", None)
+            or self.scorer not in (*NAMED_SCORERS, None)
             or not _is_name(self.noise_estimator)
             or self.embeddings == AN_ARRAY
             or self.cv is None
@@ -147,5 +148,5 @@ _DEFAULT = CheckSettings()
 
 def _is_name(text: str | None) -> bool:
     """Return whether the command line accepts this name of a model or an estimator."""
-    known = text in (None, "committee", *MODELS, *NOISE_ESTIMATORS)
+    known = text in (None, *NAMED_SCORERS, *MODELS, *NOISE_ESTIMATORS)
     return known or re.fullmatch(r"[\w.]+:\w+", str(text)) is not None
