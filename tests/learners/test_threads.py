@@ -8,9 +8,10 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rankprune import RankPruningClassifier
+from rankprune import RankPruningClassifier, check_labels
 from rankprune.comparison import compare
 from rankprune.learners._committee import Boosting
 from rankprune.learners._threads import useful_threads
@@ -123,3 +124,31 @@ def test_the_callers_own_classifier_keeps_its_threads(seen):
     RankPruningClassifier(HistGradientBoostingClassifier(max_iter=5), cv=2).fit(X, Y)
     assert seen
     assert all(count == {4} for count in seen)
+
+
+@pytest.fixture
+def algebra(monkeypatch):
+    """The threads that linear algebra is allowed, each time that a model is fitted."""
+    counts = []
+    fit = LogisticRegression.fit
+
+    def watched(*args, **kwargs):
+        counts.append(set(blas_threads()))
+        return fit(*args, **kwargs)
+
+    monkeypatch.setattr(LogisticRegression, "fit", watched)
+    with threadpool_limits(4, user_api="blas"):
+        yield counts
+        assert set(blas_threads()) == {4}
+
+
+def test_a_check_of_a_small_table_uses_one_thread_of_linear_algebra(algebra):
+    check_labels(X, Y)
+    assert len(algebra) >= 3
+    assert all(count == {1} for count in algebra)
+
+
+def test_the_callers_own_classifier_keeps_its_threads_of_linear_algebra(algebra):
+    check_labels(X, Y, LogisticRegression())
+    assert algebra
+    assert all(count == {4} for count in algebra)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from rankprune.core.counting._sketch import ScoreSketch, sketch_of
 from rankprune.core.estimators._confident_counts import confident_counts
 from rankprune.learners._copies import Hashes
 from rankprune.learners._progress import log_stage
+from rankprune.learners._threads import useful_algebra_threads
 from rankprune.run._findings import Confident, Histogram, Stability
 from rankprune.run._scores import Scores, Tally
 
@@ -90,12 +92,14 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
     data : RowData
     classifier : RankPruningClassifier
     repeat : bool
-        Score the rows of a small table again, to measure how the suspects depend on the folds.
+        Score the rows of a small table again, to measure how the suspects depend on the folds. Only
+        for models of this package, whose cost is known.
     """
     is_given = data.probabilities is not None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found, verdict, sketch = _examine(data, classifier)
+        with _useful_threads(data, own_models=repeat):
+            found, verdict, sketch = _examine(data, classifier)
         status, scored = found.rows.status, found.scored
         inputs = status.inputs(scored.scores)
         before_after = judge_on_trusted(found) if data.trusted is not None else None
@@ -126,6 +130,14 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
         before_after=before_after,
         stability=_stability(data, classifier, found) if repeat and not is_given else None,
     )
+
+
+def _useful_threads(data: RowData, *, own_models: bool) -> AbstractContextManager[None]:
+    """Return a context in which short fits of our models do not wait for idle threads."""
+    if not own_models or data.X is None:
+        return nullcontext()
+    # Texts become sparse rows, which linear algebra libraries do not multiply.
+    return useful_algebra_threads(int(np.prod(getattr(data.X, "shape", (len(data.X),)))))
 
 
 class _Judged(NamedTuple):
@@ -163,7 +175,8 @@ def _stability(
     log_stage("scoring rows again in other folds")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the check itself are given
-        again = _examine(data, other)
+        with _useful_threads(data, own_models=True):
+            again = _examine(data, other)
     return compare_suspects(found, again.found, again.verdict)
 
 

@@ -70,3 +70,13 @@ def methods(jobs: int, again: bool, quiet: bool) -> None:
     Needs the same data as "evaluate rates", but no extra. Takes about two hours on two cores.
     """
     _print_tables("methods", "method_tables", jobs, again, quiet)
+
+
+@evaluate.command()
+@_evaluation
+def scorers(jobs: int, again: bool, quiet: bool) -> None:
+    """Measure the committee and other ways to score rows: ranking, rates, harm, models and time.
+
+    Needs the same data as "evaluate rates", but no extra. Takes about half an hour on one core.
+    """
+    _print_tables("scorers", "scorer_tables", jobs, again, quiet)

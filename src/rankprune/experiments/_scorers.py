@@ -11,21 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.neighbors import NearestNeighbors
 
 from rankprune.classifier import RankPruningClassifier
 from rankprune.comparison._measure import trusted_figures
-from rankprune.core import estimate_noise_rates, prune_labels
+from rankprune.core import NoiseRates, Verdict, estimate_noise_rates, prune_labels
 from rankprune.core._answer import answered_rates
 from rankprune.core._inputs import Inputs
-from rankprune.core._pruning import order_pruned
 from rankprune.core._verdict import judge
 from rankprune.experiments._bank import MODELS, N_FOLDS, Problem, Split, flipped
 from rankprune.experiments._cache import cached, file_name
 from rankprune.experiments._estimates import VERDICTS, four_rates, true_rates
-from rankprune.learners._committee import Boosting
+from rankprune.learners._committee import LEAVES, ROUNDS, Boosting
 from rankprune.learners._out_of_bag import OutOfBag, as_features
 from rankprune.learners._probabilities import out_of_fold_probabilities
 
@@ -64,17 +63,15 @@ class Way:
 WAYS: dict[str, Way] = {
     "estimator": Way({"own": 1}),
     "estimator, folds repeated": Way({"own, repeated": 1}),
-    "committee of 0.1": Way({"own": 1, "forest": 1, "boosting": 1}),
+    "committee of 0.1": Way({"own": 1, "forest": 1, "long boosting": 1}),
     "extra trees": Way({"trees": 1}),
-    "with-trees": Way({"own": 1, "trees": 1}),
-    "with-trees, trees twice": Way({"own": 1, "trees": 2}),
-    "committee": Way({"own": 1, "boosting": 1, "trees": 2}),
+    "with-trees, all once": Way({"own": 1, "trees": 1}),
+    "with-trees": Way({"own": 1, "trees": 2}),
+    "extra trees and long boosting": Way({"long boosting": 1, "trees": 1}),
+    "committee, all once": Way({"own": 1, "long boosting": 1, "trees": 1}),
+    "committee, long boosting": Way({"own": 1, "long boosting": 1, "trees": 2}),
     "committee, 50 rounds": Way({"own": 1, "boosting, 50 rounds": 1, "trees": 2}),
-    "committee, 50 rounds of 15 leaves": Way(
-        {"own": 1, "boosting, 50 rounds of 15 leaves": 1, "trees": 2}
-    ),
-    "committee, all once": Way({"own": 1, "boosting": 1, "trees": 1}),
-    "extra trees and boosting": Way({"boosting": 1, "trees": 1}),
+    "committee": Way({"own": 1, "boosting": 1, "trees": 2}),
 }
 
 
@@ -120,9 +117,7 @@ def scored(problem: Problem, split: Split, noise: str) -> Scored:
         return {"scores": scores, "seconds": np.array(time.process_time() - began)}
 
     found = {
-        name: cached(
-            f"scorer-part-{file_name(name)}-{_slug(problem, noise)}", partial(compute, score)
-        )
+        name: cached(f"scorer-part-{_slug(problem, noise, name)}", partial(compute, score))
         for name, score in PARTS.items()
     }
     return Scored(
@@ -132,8 +127,8 @@ def scored(problem: Problem, split: Split, noise: str) -> Scored:
     )
 
 
-def _slug(problem: Problem, noise: str) -> str:
-    return file_name(f"{problem.name}-{noise}")
+def _slug(problem: Problem, noise: str, what: str) -> str:
+    return file_name(f"{what}-{problem.name}-{noise}")
 
 
 def _folds(make: Callable[[], Any], *, seed: int = 0) -> Callable[..., Scores]:
@@ -152,123 +147,134 @@ def _trees(split: Split, labels: NDArray[np.bool_]) -> Scores:
     return OutOfBag(as_features(split.X)).score(labels, None, None, seed=0, n_jobs=1)
 
 
-def _short_boosting(n_leaves: int) -> HistGradientBoostingClassifier:
-    return HistGradientBoostingClassifier(
-        max_iter=50, max_leaf_nodes=n_leaves, early_stopping=False
-    )
-
-
 PARTS: dict[str, Callable[..., Scores]] = {
     "own": _folds(MODELS[OWN]),
     "own, repeated": _repeated,
     "forest": _folds(RandomForestClassifier),
-    "boosting": _folds(Boosting),
-    "boosting, 50 rounds": _folds(partial(_short_boosting, 31)),
-    "boosting, 50 rounds of 15 leaves": _folds(partial(_short_boosting, 15)),
+    "long boosting": _folds(Boosting),
+    "boosting, 50 rounds": _folds(partial(Boosting, max_iter=50)),
+    "boosting": _folds(partial(Boosting, max_iter=ROUNDS, max_leaf_nodes=LEAVES)),
     "trees": _trees,
 }
 
 
+# How rows may be ordered: by the probability of the other label (cleanlab's self-confidence, and
+# for two labels the order of its margin); by that minus its mean over the rows with the same given
+# label; and by the margin to the cut-off of the given label, as `rank_suspects` does.
+ORDERS = ("probability", "probability minus class mean", "margin to cut-off")
+
+
 class Figures(NamedTuple):
-    """What a way of scoring achieves on one problem.
+    """What a way of scoring says about one problem.
 
     Attributes
     ----------
-    by_probability, by_class : float
-        Average precision of the wrong labels, among all rows sorted by the probability of the other
-        label, and by that minus its mean over the rows with the same given label; NaN if all labels
-        are right.
-    in_list : tuple of three float
-        The same among the suspects alone: by probability, by class, and by the margin to the
-        cut-off of the given label. NaN if there are no suspects, or all or none of them are wrong.
+    all_rows, suspects : ndarray of shape (3,)
+        Average precision of the wrong labels among all rows, and among the suspects alone, by each
+        of `ORDERS`. NaN if none is wrong.
     rate_error : float
         Mean absolute error of the four rates.
     verdict : int
         Index into `VERDICTS`.
-    outcomes : ndarray of shape (final models, 3)
-        F1, error and average precision of the final models on true labels. Nothing is pruned if
-        the verdict is that the labels are clean.
     """
 
-    by_probability: float
-    by_class: float
-    in_list: tuple[float, float, float]
+    all_rows: Scores
+    suspects: Scores
     rate_error: float
     verdict: int
-    outcomes: Scores
 
 
-def figures(problem: Problem, split: Split, noise: str) -> dict[str, Figures]:
-    """Return the figures of every way to score, cached."""
+@dataclass(frozen=True)
+class Judged:
+    """The rates and the verdict that follow from a way of scoring."""
 
-    def compute(found: Scored, way: Way) -> dict[str, NDArray[Any]]:
-        return _plain_arrays(_figures(split, found, way))
-
-    names = [(way, f"scorer-figures-{file_name(way)}-{_slug(problem, noise)}") for way in WAYS]
-    found = scored(problem, split, noise)
-    with warnings.catch_warnings():
-        # Weak models on noisy labels are intended here.
-        warnings.simplefilter("ignore")
-        return {
-            way: _from_arrays(cached(name, partial(compute, found, WAYS[way])))
-            for way, name in names
-        }
+    scores: Scores
+    rates: NoiseRates
+    verdict: Verdict
 
 
-def plain_fits(problem: Problem, split: Split, noise: str) -> Scores:
-    """Return the outcomes of final models fitted to all given labels, cached."""
+def figures(problem: Problem, split: Split, noise: str, way: str) -> Figures:
+    """Return the figures of one way of scoring, cached."""
 
     def compute() -> dict[str, NDArray[Any]]:
-        labels = noisy_labels(split, noise)
-        rows = [_outcome(MODELS[model]().fit(split.X, labels), split) for model in FINAL_MODELS]
-        return {"outcomes": np.array(rows)}
+        found = scored(problem, split, noise)
+        measured = _figures(split, found.labels, _judged(found, WAYS[way]))
+        return {name: np.asarray(value) for name, value in measured._asdict().items()}
 
-    return cached(f"scorer-plain-{_slug(problem, noise)}", compute)["outcomes"]
+    arrays: dict[str, Any] = cached(f"scorer-ranking-{_slug(problem, noise, way)}", compute)
+    return Figures(**arrays)
 
 
-def _figures(split: Split, found: Scored, way: Way) -> Figures:
+def outcomes(problem: Problem, split: Split, noise: str, way: str | None) -> Scores:
+    """Return F1, error and average precision of the final models on true labels, cached.
+
+    Models are fitted to all given labels if no way of scoring is named, or if the verdict is that
+    the labels are clean.
+    """
+
+    def compute() -> dict[str, NDArray[Any]]:
+        found = scored(problem, split, noise)
+        judged = None if way is None else _judged(found, WAYS[way])
+        with warnings.catch_warnings():
+            # Weak models on noisy labels are intended here.
+            warnings.simplefilter("ignore")
+            fitted = [_fit(split, found.labels, judged, model) for model in FINAL_MODELS]
+        return {"outcomes": np.array([_outcome(model, split) for model in fitted])}
+
+    return cached(f"scorer-outcomes-{_slug(problem, noise, way or 'none')}", compute)["outcomes"]
+
+
+def _judged(found: Scored, way: Way) -> Judged:
     labels, scores = found.labels, way.scores(found.parts)
-    wrong = labels != split.true_labels
-    rates = estimate_noise_rates(labels, scores)
     members = [Inputs(labels, found.parts[name], None) for name in way.parts]
-    verdict = judge(Inputs(labels, scores, None), members, estimated=rates)
-    suspicion, by_class = orders(labels, scores)
-    pruning = prune_labels(labels, scores, rates)
-    cutoffs = (pruning.positive_cutoff, pruning.negative_cutoff)
-    listed = order_pruned(labels, scores, pruning.mask, cutoffs)
-    margins = np.zeros(len(labels))
-    margins[listed.rows] = listed.margins
-    in_list = [
-        _average_precision(wrong[pruning.mask], order[pruning.mask])
-        for order in (suspicion, by_class, margins)
-    ]
-    used = answered_rates(verdict, rates)
-    final = [
-        RankPruningClassifier(MODELS[model](), noise_estimator=lambda *_, **__: used).fit(
-            split.X, labels, probabilities=scores
-        )
-        for model in FINAL_MODELS
-    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rates = estimate_noise_rates(labels, scores)
+        verdict = judge(Inputs(labels, scores, None), members, estimated=rates)
+    return Judged(scores, rates, verdict)
+
+
+def _fit(split: Split, labels: NDArray[np.bool_], judged: Judged | None, model: str) -> Any:
+    final = MODELS[model]()
+    if judged is None:
+        return final.fit(split.X, labels)
+    used = answered_rates(judged.verdict, judged.rates)
+    learner = RankPruningClassifier(final, noise_estimator=lambda *_, **__: used)
+    return learner.fit(split.X, labels, probabilities=judged.scores)
+
+
+def _figures(split: Split, labels: NDArray[np.bool_], judged: Judged) -> Figures:
+    wrong = labels != split.true_labels
+    mask = prune_labels(labels, judged.scores, judged.rates).mask
+    by = orders(labels, judged.scores, mask)
     truth = true_rates(split.true_labels, labels)
     return Figures(
-        _average_precision(wrong, suspicion),
-        _average_precision(wrong, by_class),
-        (in_list[0], in_list[1], in_list[2]),
-        float(np.abs(four_rates(rates) - truth).mean()),
-        VERDICTS.index(verdict.level),
-        np.array([_outcome(model, split) for model in final]),
+        np.array([_average_precision(wrong, order) for order in by]),
+        np.array([_average_precision(wrong[mask], order[mask]) for order in by]),
+        float(np.abs(four_rates(judged.rates) - truth).mean()),
+        VERDICTS.index(judged.verdict.level),
     )
 
 
-def orders(labels: NDArray[np.bool_], scores: Scores) -> tuple[Scores, Scores]:
-    """Return the probability of the other label, and that minus the mean of the same label."""
+def orders(
+    labels: NDArray[np.bool_], scores: Scores, mask: NDArray[np.bool_]
+) -> tuple[Scores, ...]:
+    """Return the suspicion of every row by each of `ORDERS`.
+
+    The cut-off of a label without suspects is that of its most suspicious row.
+    """
     suspicion = np.where(labels, 1 - scores, scores)
-    means = [suspicion[labels == label].mean() for label in (False, True)]
-    return suspicion, suspicion - np.where(labels, means[1], means[0])
+    by_class, by_margin = suspicion.copy(), suspicion.copy()
+    for label in (False, True):
+        rows = labels == label
+        by_class[rows] -= suspicion[rows].mean()
+        pruned = suspicion[rows & mask]
+        by_margin[rows] -= pruned.min() if len(pruned) else suspicion[rows].max()
+    return suspicion, by_class, by_margin
 
 
 def _average_precision(wrong: NDArray[np.bool_], order: Scores) -> float:
-    if wrong.all() or not wrong.any():
+    if not wrong.any():
         return float("nan")
     return float(average_precision_score(wrong, order))
 
@@ -278,11 +284,3 @@ def _outcome(fitted: Any, split: Split) -> list[float]:
     probabilities = np.asarray(fitted.predict_proba(split.X_test)[:, 1])
     f1, error, _, precision, _ = trusted_figures(split.true_test_labels, predicted, probabilities)
     return [float(f1 or 0.0), float(error or 0.0), float(precision or 0.0)]
-
-
-def _plain_arrays(figures: Figures) -> dict[str, NDArray[Any]]:
-    return {name: np.asarray(value) for name, value in figures._asdict().items()}
-
-
-def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Figures:
-    return Figures(**arrays)  # type: ignore[arg-type]  # arrays of no dimension are numbers

@@ -1,7 +1,8 @@
 """Limiting threads to a useful number: more would wait for each other, each using a whole core.
 
 OpenMP keeps its limit per calling thread, so a limit set here affects no other thread. The limits
-of linear algebra libraries apply to the whole process and are left unchanged.
+of linear algebra libraries apply to the whole process: only a check of a small table by the models
+of this package sets them.
 """
 
 from __future__ import annotations
@@ -21,8 +22,21 @@ _CELLS_PER_THREAD = 500_000
 @contextmanager
 def useful_threads(n_cells: int) -> Iterator[None]:
     """Limit the OpenMP threads of the calling thread to the number that a table can keep busy."""
+    with _limited(_libraries("openmp"), n_cells):
+        yield
+
+
+@contextmanager
+def useful_algebra_threads(n_cells: int) -> Iterator[None]:
+    """Limit the threads of linear algebra, in the whole process, to what a table can keep busy."""
+    with _limited(_libraries("blas"), n_cells):
+        yield
+
+
+@contextmanager
+def _limited(libraries: tuple[Any, ...], n_cells: int) -> Iterator[None]:
     n_useful = max(1, n_cells // _CELLS_PER_THREAD)
-    allowed = [(library, library.get_num_threads()) for library in _openmp_libraries()]
+    allowed = [(library, library.get_num_threads()) for library in libraries]
     try:
         for library, n_threads in allowed:
             library.set_num_threads(min(n_useful, n_threads))
@@ -33,6 +47,6 @@ def useful_threads(n_cells: int) -> Iterator[None]:
 
 
 @cache
-def _openmp_libraries() -> tuple[Any, ...]:
+def _libraries(kind: str) -> tuple[Any, ...]:
     # The search takes milliseconds; libraries loaded later are not the ones scikit-learn uses.
-    return tuple(ThreadpoolController().select(user_api="openmp").lib_controllers)
+    return tuple(ThreadpoolController().select(user_api=kind).lib_controllers)
