@@ -176,14 +176,15 @@ def test_every_method_says_where_it_comes_from_and_when_it_fails(name):
         assert re.search(r"\b(fails?|not|suffers?|slow|wastes|poor)\b", limits)
 
 
-@pytest.mark.parametrize("name", ["noise_rates", "choosing"])
+@pytest.mark.parametrize("name", ["noise_rates", "choosing", "scorers"])
 def test_every_measured_row_was_printed_by_the_command(name):
-    results = {"noise_rates": "noise_rates", "choosing": "methods"}[name]
+    results = {"choosing": "methods"}.get(name, name)
     printed = set((ROOT / "results" / f"{results}.md").read_text(encoding="utf-8").splitlines())
     told = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8").splitlines()
     rows = [line for line in told if line.startswith("|") and not line.startswith("|---")]
-    # Tables of advice and of what a class needs are text; all others were measured.
-    words = _table(told, "| situation") + _table(told, "| class")
+    # Tables of advice, of what a class needs and of scorers are text; all others were measured.
+    headers = ("| situation", "| class", "| scorer")
+    words = [row for header in headers for row in _table(told, header)]
     measured = [row for row in rows if row not in words]
     assert len(measured) > 20
     assert not [row for row in measured if row not in printed]

@@ -23,7 +23,7 @@ def test_the_example_runs(capsys):
     assert wrong[suspects[:10]].mean() >= 0.8
     assert wrong[suspects].mean() > 3 * wrong.mean()
     X, y, truth = scope["X"], scope["y"], scope["truth"]
-    # The forest of the committee differs a little between versions of scikit-learn.
+    # The trees of the committee differ a little between versions of scikit-learn.
     assert scope["model"].score(X, truth) == pytest.approx(0.97, abs=0.01)
     assert round(scope["model"].estimator.fit(X, y).score(X, truth), 2) == 0.92
 

@@ -93,10 +93,16 @@ def test_boosting_is_not_asked_twice(estimator):
     assert panel(estimator).times == (1, 2)
 
 
+def test_boosting_is_short_if_rows_are_few():
+    few, many = (panel(LogisticRegression(), np.zeros((n, 1))) for n in (10_000, 10_001))
+    assert (few.estimators[1].max_iter, few.estimators[1].max_leaf_nodes) == (50, 15)
+    assert (many.estimators[1].max_iter, many.estimators[1].max_leaf_nodes) == (100, 31)
+
+
 def test_wide_sparse_rows_need_no_boosting():
     wide = csr_matrix(np.hstack([X] * 20))
-    assert panel(LogisticRegression(), wide).times == (1, 2)
-    assert panel(LogisticRegression(), wide, in_folds=True).times == (1, 2)
+    assert panel(LogisticRegression(), wide).times == (1, 1)
+    assert panel(LogisticRegression(), wide, in_folds=True).times == (1, 1)
     assert panel(LogisticRegression(), wide[:, :100]).times == (1, 1, 2)
 
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.validation import _num_samples
 
 from rankprune.learners._cloning import fresh_clone
 from rankprune.learners._out_of_bag import OutOfBag, Trees, as_features
@@ -24,9 +25,9 @@ NAMED_SCORERS = (COMMITTEE, WITH_TREES)
 # Boosting takes no sparse tables, and a dense copy of a wide one may not fit in memory.
 _N_COMPONENTS = 100
 # Chosen on part of the bank of data sets: how often the trees count in the mean, and boosting that
-# is half as long as usual, which ranks wrong labels no worse.
+# is half as long as usual, which ranks wrong labels no worse. Many rows need all of it.
 _TIMES_TREES = 2
-ROUNDS, LEAVES = 50, 15
+ROUNDS, LEAVES, _FEW_ROWS = 50, 15, 10_000
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def form_panel(
     Extra trees and boosting take the place of the last step of a `Pipeline`, even inside a search
     or a calibration, so that texts and columns of mixed types reach them as numbers. A committee
     does without boosting if the estimator is boosting itself, or if the rows are wide and sparse
-    like those of texts, where boosting costs most and helps least.
+    like those of texts, where boosting costs most; there the trees count once.
 
     Parameters
     ----------
@@ -82,10 +83,13 @@ def form_panel(
     """
     trees = _behind(estimator, Trees())
     features = _features_without_labels(fresh_clone(trees, seed), X)
+    is_wide = bool(issparse(features) and features.shape[1] > _N_COMPONENTS)
     others: tuple[Any, ...] = ()
-    if name == COMMITTEE and not _is_wide(features) and not _is_boosting(estimator):
-        others = (_behind(estimator, Boosting(max_iter=ROUNDS, max_leaf_nodes=LEAVES)),)
-    times = (1,) * (1 + len(others)) + (_TIMES_TREES,)
+    if name == COMMITTEE and not is_wide and not _is_boosting(estimator):
+        is_small = _num_samples(X) <= _FEW_ROWS
+        boosting = Boosting(max_iter=ROUNDS, max_leaf_nodes=LEAVES) if is_small else Boosting()
+        others = (_behind(estimator, boosting),)
+    times = (1,) * (1 + len(others)) + (1 if is_wide else _TIMES_TREES,)
     if in_folds or features is None:
         return Panel((estimator, *others, trees), None, times, units)
     return Panel((estimator, *others), OutOfBag(features, units), times, units)
@@ -125,12 +129,11 @@ def _is_boosting(estimator: Any) -> bool:
     return isinstance(estimator, Boosting | HistGradientBoostingClassifier)
 
 
-def _is_wide(features: Any) -> bool:
-    return bool(issparse(features) and features.shape[1] > _N_COMPONENTS)
-
-
 class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Gradient boosting that also accepts sparse tables; wide ones are reduced to components."""
+
+    # Model files of version 0.1 lack these.
+    max_iter, max_leaf_nodes = 100, 31
 
     def __init__(
         self, *, max_iter: int = 100, max_leaf_nodes: int = 31, random_state: Any = None
@@ -148,7 +151,7 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
             early_stopping=False,
             random_state=self.random_state,
         )
-        if _is_wide(X):
+        if issparse(X) and X.shape[1] > _N_COMPONENTS:
             components = TruncatedSVD(_N_COMPONENTS, random_state=self.random_state)
             model = make_pipeline(components, model)
         X = _dense_if_narrow(X)
