@@ -18,6 +18,7 @@ from rankprune.report import write_report
 from rankprune.storage._atomic import refuse_unwritable, write_whole
 
 _RUN = "digits.csv.rankprune"
+_TABLES = ("digits.csv", "new.csv", "digits-clean.csv")
 _NAMES = np.asarray(["even", "odd"])
 
 
@@ -82,8 +83,11 @@ def run_demo(
         negative_noise_rate=negative_noise_rate,
         random_state=random_state,
     )
-    table = _write(folder / "digits.csv", X, labels)
-    new_table = _write(folder / "new.csv", new_X, None)
+    # All of them before the run: beside a run, they tell the demo from a table of the user's.
+    table, new_table, clean_table = (folder / name for name in _TABLES)
+    _write(table, X, labels)
+    _write(new_table, new_X, None)
+    _write(clean_table, X, truth)
     check = check_table(table, "label", pos_label="odd", random_state=random_state)
     run = check.save(folder / _RUN, force=True)
     is_wrong = labels != truth
@@ -91,7 +95,6 @@ def run_demo(
     def f1(model: TableModel) -> float:
         return float(f1_score(new_truth, predict_table(model, new_table) > 0.5))
 
-    clean_table = _write(folder / "digits-clean.csv", X, truth)
     return Demo(
         n_rows=len(truth),
         n_flipped=int(is_wrong.sum()),
@@ -113,8 +116,8 @@ def refuse_other_folder(folder: Path, force: bool = False) -> None:
     """Raise an error if the demo would replace files of the user's, or a reviewed demo."""
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is not a folder. Choose a folder for the demo.")
-    own = (folder / _RUN).is_dir() or not folder.is_dir()
-    if not own and any(folder.iterdir()):
+    own = (folder / _RUN).is_dir() and all((folder / name).is_file() for name in _TABLES)
+    if folder.is_dir() and not own and any(folder.iterdir()):
         raise FileExistsError(f"{folder} already holds other files. Choose another folder.")
     if (folder / _RUN / "review.sqlite").exists() and not force:
         raise FileExistsError(
@@ -124,7 +127,7 @@ def refuse_other_folder(folder: Path, force: bool = False) -> None:
     refuse_unwritable(folder)
 
 
-def _write(path: Path, X: NDArray[np.float64], labels: NDArray[np.int64] | None) -> Path:
+def _write(path: Path, X: NDArray[np.float64], labels: NDArray[np.int64] | None) -> None:
     names = [f"pixel_{i}" for i in range(X.shape[1])]
     rows = [[f"{value:g}" for value in row] for row in X]
     if labels is not None:
@@ -132,4 +135,3 @@ def _write(path: Path, X: NDArray[np.float64], labels: NDArray[np.int64] | None)
         rows = [[*row, name] for row, name in zip(rows, _NAMES[labels], strict=True)]
     text = "\n".join(",".join(row) for row in [names, *rows]) + "\n"
     write_whole(path, text.encode())
-    return path

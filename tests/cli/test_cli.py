@@ -160,6 +160,12 @@ def test_the_demo_replaces_only_its_own_files(command, tmp_path):
     code, _, err = command("demo", "-o", tmp_path)
     assert (code, "holds other files" in err) == (2, True)
     assert (tmp_path / "new.csv").read_text() == "mine"
+    # A table called like the demo's, and its run.
+    (tmp_path / "new.csv").rename(tmp_path / "digits.csv")
+    (tmp_path / "digits.csv.rankprune").mkdir()
+    code, _, err = command("demo", "-o", tmp_path)
+    assert (code, "holds other files" in err) == (2, True)
+    assert (tmp_path / "digits.csv").read_text() == "mine"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and /dev/null")
