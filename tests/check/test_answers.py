@@ -103,7 +103,7 @@ def test_uninformative_scores_are_never_used_for_pruning(tmp_path):
         train_model(check, prune=True)
 
 
-@pytest.mark.parametrize("scorer", [None, "committee"])
+@pytest.mark.parametrize("scorer", [None, "with-trees", "committee"])
 def test_the_reasons_show_the_numbers_of_the_answer(scorer):
     X, truth = make_classification(1500, class_sep=2, flip_y=0, random_state=0)
     y = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.2, random_state=0)

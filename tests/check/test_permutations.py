@@ -101,7 +101,7 @@ def test_shuffled_columns_with_given_scores_give_the_same_answer(order):
     assert other.suspect_rows().tolist() == check.suspect_rows().tolist()
 
 
-@pytest.mark.parametrize("scorer", [None, "committee"])
+@pytest.mark.parametrize("scorer", [None, "with-trees", "committee"])
 def test_fitted_scores_change_the_suspects_by_about_as_much_as_was_measured(scorer):
     """Twice the changes of the second scoring, plus 3 rows, are the margin."""
     X, truth = make_classification(400, n_informative=8, class_sep=1.5, random_state=0)

@@ -509,7 +509,7 @@ def overlapping(tmp_path, n=400, noise=0.0):
     return write_csv(tmp_path / "clean.csv", rows)
 
 
-@pytest.mark.parametrize("scorer", ["model", "committee"])
+@pytest.mark.parametrize("scorer", ["model", "with-trees", "committee"])
 def test_clean_labels_have_no_suspects_with_any_scorer(command, tmp_path, scorer):
     path, run = overlapping(tmp_path, noise=0.015), tmp_path / "run"
     options = ("--label", "label", "--scorer", scorer, "-o", run, "--fail-over", "0")

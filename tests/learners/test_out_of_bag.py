@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -97,20 +99,41 @@ def test_missing_values_are_accepted():
     assert roc_auc_score(TRUTH, score(holes, NOISY)) > 0.95
 
 
-def test_a_row_that_every_tree_saw_gets_the_share_of_positives(monkeypatch):
+def test_a_row_that_every_tree_saw_gets_the_share_of_positives_among_the_others(monkeypatch):
     monkeypatch.setattr(_out_of_bag, "N_TREES", 1)
-    scores = score(X, NOISY)
-    drawn = scores == NOISY.mean()
+    others = (NOISY.sum() - NOISY) / 399
+    drawn = score(X, NOISY) == others
     assert 0.5 < drawn.mean() < 0.75  # about 63 % of the rows are in a draw
     weight = np.where(NOISY == 1, 3.0, 1.0)
-    heavy = score(X, NOISY, weight)
-    assert (heavy == np.average(NOISY, weights=weight)).mean() == drawn.mean()
+    others = (3.0 * NOISY.sum() - weight * NOISY) / (weight.sum() - weight)
+    np.testing.assert_array_equal(score(X, NOISY, weight) == others, drawn)
 
 
-def test_copies_of_a_single_row_get_the_share_of_positives():
-    copies = np.ones((10, 2))
+def test_copies_of_a_single_row_have_no_others():
     labels = np.arange(10) < 3
-    np.testing.assert_allclose(score(copies, labels, units=np.zeros(10, int)), 0.3)
+    assert (score(np.ones((10, 2)), labels, units=np.zeros(10, int)) == 0.5).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_labels_of_a_row_and_its_copies_never_reach_its_score(data):
+    n_rows, n_units = data.draw(st.integers(2, 25)), data.draw(st.integers(1, 25))
+    drawn = st.lists(st.integers(0, n_units - 1), min_size=n_rows, max_size=n_rows)
+    units = np.array(data.draw(drawn))
+    rng = np.random.default_rng(data.draw(st.integers(0, 100)))
+    features, labels = rng.normal(size=(n_rows, 2)), rng.random(n_rows) < 0.5
+    units = np.unique(units, return_inverse=True)[1]
+    mine = units == units[0]
+    weight = rng.integers(1, 4, n_rows).astype(float)
+    seed = data.draw(st.integers(0, 100))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_out_of_bag, "N_TREES", 6)
+        before, after = (
+            score(features, given_labels, weight, units=units, seed=seed)
+            for given_labels in (labels, np.where(mine, ~labels, labels))
+        )
+    assert ((before >= 0) & (before <= 1)).all()
+    np.testing.assert_array_equal(before[mine], after[mine])
 
 
 def test_a_draw_of_a_single_class_is_no_error():

@@ -53,6 +53,11 @@ def test_every_option_that_was_used_is_in_the_command():
     assert words.endswith("--drop-unlabeled")
 
 
+def test_every_named_scorer_is_named_in_the_command():
+    assert "--scorer with-trees" in str(replace(SETTINGS, scorer="with-trees"))
+    assert "scorer='with-trees'" in str(replace(SETTINGS, scorer="with-trees", cv=None))
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -81,7 +81,7 @@ class OutOfBag:
     ) -> NDArray[np.float64]:
         """Return P(positive) of every row, the mean over the trees that were not fitted to it.
 
-        A row that all trees were fitted to gets the share of positives.
+        A row that all trees were fitted to gets the share of positives among the others.
         """
         n_rows = len(is_positive)
         weight = np.ones(n_rows) if sample_weight is None else sample_weight
@@ -97,8 +97,10 @@ class OutOfBag:
             )
             total += scores
             times += scored
-        share = np.average(is_positive[trained], weights=weight[trained])
-        return np.where(times > 0, total / np.maximum(times, 1), share)
+        scores = total / np.maximum(times, 1)
+        unscored = times == 0
+        scores[unscored] = draws.shares_of_others()[unscored] if unscored.any() else 0.0
+        return scores
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,18 @@ class _Draws:
                 total[scored] += columns[:, -1] if tree.classes_[-1] else 0.0
                 times[scored] += 1
         return total, times
+
+    def shares_of_others(self) -> NDArray[np.float64]:
+        """Return the share of positives among the rows of other units; 1/2 if there are none."""
+        n_rows = len(self.units)
+        mass = np.where(self.trained, self.weight, 0.0)
+        others, positives = (
+            part.sum() - np.bincount(self.units, part, n_rows)[self.units]
+            for part in (mass, mass * self.is_positive)
+        )
+        share = np.full(n_rows, 0.5)
+        np.divide(positives, others, out=share, where=others > 0)
+        return np.asarray(np.clip(share, 0.0, 1.0))
 
     def _draw(self, generator: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return how often each row is drawn, and the rows to score."""
