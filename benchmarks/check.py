@@ -1,15 +1,16 @@
 """What `rankprune check` costs beyond reading the table and fitting the models, and its stability.
 
 Every figure of the cost is a ratio or a size from one run on the same data. Each part runs in its
-own process, so that its memory can be measured. `python benchmarks/check.py scorer` prints only the
-CPU time of the committee beside that of the one it replaced, and `python benchmarks/check.py
-stability` only how many rows change their status with other folds and seeds, other orders of rows
-and columns, and scores averaged over several passes.
+own process, so that its memory can be measured. Parts can be printed alone: with `python
+benchmarks/check.py small` the CPU time of small tables, with `scorer` that of the committee beside
+the one it replaced, and with `stability` how many rows change their status with other folds and
+seeds, other orders of rows and columns, and scores averaged over several passes.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -96,6 +97,61 @@ def check(path: Path, **options: Any) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         write_report(check_table(path, "y", **options).save(folder))
     return {"seconds": time.perf_counter() - began}
+
+
+# What a check imports before it reads a table, and for its report.
+IMPORTS = (
+    "import rankprune.cli._group, rankprune.check, rankprune.report, duckdb, matplotlib.figure"
+)
+BUSY, RUNS = 4, 3
+
+
+def cpu_seconds(*arguments: str) -> float:
+    """Return the CPU time of Python with these arguments, in a process of its own."""
+    started = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(started.pid, 0)
+    started.returncode = os.waitstatus_to_exitcode(status)
+    if started.returncode:
+        raise SystemExit(f"python {' '.join(arguments)} ended with {started.returncode}")
+    return used.ru_utime + used.ru_stime
+
+
+def small() -> None:
+    """Print the CPU time of `rankprune check` on small tables, alone and beside busy processes."""
+    import duckdb
+    import numpy as np
+    from sklearn.datasets import make_classification
+
+    print(
+        f"rankprune check of small tables: CPU, all included (best of {RUNS}); imports alone; and\n"
+        f"the CPU with {BUSY} busy processes beside it, as a ratio to that without"
+    )
+    for n_rows, n_columns in ((768, 8), (4601, 57)):
+        X, truth = make_classification(n_rows, n_columns, n_informative=6, random_state=0)
+        columns: dict[str, Any] = {f"x{i}": X[:, i] for i in range(n_columns)}
+        columns["y"] = truth ^ (np.random.default_rng(0).random(n_rows) < 0.1)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "table.csv"
+            with duckdb.connect() as connection:
+                connection.register("made", columns)
+                connection.execute(f"COPY (SELECT * FROM made) TO '{path}'")
+            command = ("-m", "rankprune", "check", str(path), "--label", "y", "-q", "--force")
+            imports = min(cpu_seconds("-c", IMPORTS) for _ in range(RUNS))
+            alone = min(cpu_seconds(*command) for _ in range(RUNS))
+            busy = [
+                subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)
+            ]
+            try:
+                beside = min(cpu_seconds(*command) for _ in range(RUNS))
+            finally:
+                for process in busy:
+                    process.kill()
+                    process.wait()
+        print(
+            f"{n_rows:,} x {n_columns}: {alone:.2f} s, imports {imports:.2f} s; "
+            f"beside busy processes {beside / alone:.2f} x",
+            flush=True,
+        )
 
 
 # Rows, columns, times that each is measured, and how many of the 100 trees of a forest are fitted.
@@ -271,6 +327,9 @@ def stability() -> None:
         )
 
 
+PARTS = {"small": small, "scorer": scorer, "stability": stability}
+
+
 def in_own_process(task: str, path: Path, **options: Any) -> dict[str, float]:
     """Run a task in a separate process; return its time and its peak memory."""
     ended = subprocess.run(
@@ -310,6 +369,7 @@ def main() -> None:
                 f"{n_rows:,} rows with probabilities: {scored['seconds']:.0f} s, "
                 f"{scored['peak'] / 2**20:.0f} MiB at the peak"
             )
+    small()
     scorer()
     stability()
 
@@ -317,8 +377,8 @@ def main() -> None:
 if __name__ == "__main__":
     if len(sys.argv) == 1:
         main()
-    elif sys.argv[1] in ("scorer", "stability"):
-        {"scorer": scorer, "stability": stability}[sys.argv[1]]()
+    elif sys.argv[1] in PARTS:
+        PARTS[sys.argv[1]]()
     else:
         task, file, given = sys.argv[1:]
         result = {"read": read, "fits": fits, "check": check}[task](Path(file), **json.loads(given))
