@@ -137,7 +137,7 @@ def _useful_threads(data: RowData, *, own_models: bool) -> AbstractContextManage
     if not own_models or data.X is None:
         return nullcontext()
     # Texts become sparse rows, which linear algebra libraries do not multiply.
-    return useful_algebra_threads(int(np.prod(getattr(data.X, "shape", (len(data.X),)))))
+    return useful_algebra_threads(int(np.prod(getattr(data.X, "shape", (len(data.is_positive),)))))
 
 
 class _Judged(NamedTuple):
