@@ -136,8 +136,8 @@ def _useful_threads(data: RowData, *, own_models: bool) -> AbstractContextManage
     """Return a context in which short fits of our models do not wait for idle threads."""
     if not own_models or data.X is None:
         return nullcontext()
-    # Texts become sparse rows, which linear algebra libraries do not multiply.
-    return useful_algebra_threads(int(np.prod(getattr(data.X, "shape", (len(data.is_positive),)))))
+    # Texts in a list become sparse rows, which linear algebra libraries do not multiply.
+    return useful_algebra_threads(int(np.prod(getattr(data.X, "shape", (1,)))))
 
 
 class _Judged(NamedTuple):
