@@ -277,3 +277,13 @@ def test_the_positive_label_is_the_one_that_was_named():
     assert swapped.negative_noise_rate.estimate == pytest.approx(found.positive_noise_rate.estimate)
     assert found.positive_noise_rate.estimate != pytest.approx(found.negative_noise_rate.estimate)
     assert noise_rate_intervals(labels, scores, random_state=0).n_resamples == 200
+
+
+@pytest.mark.parametrize("method", [None, "tight", "scott"])
+def test_a_sketch_has_the_intervals_of_its_rows(method):
+    generator = np.random.default_rng(0)
+    labels = generator.random(800) < 0.4
+    scores = np.clip(generator.normal(0.3 + 0.4 * labels, 0.2), 0, 1)
+    asked = {"method": method, "n_resamples": 20, "random_state": 0}
+    expected = noise_rate_intervals(labels, scores, **asked)
+    assert noise_rate_intervals(ScoreSketch.from_rows(labels, scores), **asked) == expected

@@ -167,7 +167,7 @@ def validate_weighted_labels(
             f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
             "Pass the class you want to detect, with the same type as in the labels."
         )
-    if weight is not None or is_second is None or pos_label != classes[1]:
+    if weight is not None or pos_label != classes[1]:
         is_second = rows_equal_to(values, pos_label)
     if weight is not None:
         _refuse_lost_class(weight, is_second, classes, pos_label)
@@ -545,18 +545,13 @@ def are_equal(one: Any, other: Any) -> bool:
         return False
 
 
-def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArray | None]:
-    """Return the two sorted values and, if that needs no extra pass, which rows have the second."""
-    if values.dtype.kind in "biufUSO":
-        try:
-            with np.errstate(over="ignore"):  # NumPy rounds to compare numbers of different types
-                found = _two_values(values)
-        except (OverflowError, TypeError, ValueError):
-            found = None  # objects that cannot be compared: reported below
-        if found is not None:
-            return found
+def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArray]:
+    """Return the two sorted values and which rows have the second."""
     try:
         with np.errstate(over="ignore"):  # NumPy rounds to compare numbers of different types
+            found = _two_values(values)
+            if found is not None:
+                return found
             classes = np.unique(values)
     except (OverflowError, TypeError, ValueError):
         kinds = sorted({type(value).__name__ for value in values})
@@ -574,15 +569,12 @@ def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArr
             f"{name} must hold two classes, got one class only: {classes.tolist()}. "
             "Pass rows of both classes."
         )
-    if len(classes) > 2:
-        shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
-        raise ValueError(
-            f"{name} must hold two classes, got {len(classes)}: {shown}. Only binary "
-            "classification is supported. The type of the target is multiclass. Wrap the "
-            "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
-        )
-    # Built from a list, so that numbers or strings held as objects get their own dtype.
-    return np.array(classes.tolist()) if classes.dtype == object else classes, None
+    shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
+    raise ValueError(
+        f"{name} must hold two classes, got {len(classes)}: {shown}. Only binary "
+        "classification is supported. The type of the target is multiclass. Wrap the "
+        "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
+    )
 
 
 def _two_values(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:

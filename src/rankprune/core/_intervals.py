@@ -17,13 +17,18 @@ from rankprune.core._random import RandomState, as_generator
 from rankprune.core._rate_algebra import possible_noise_rates
 from rankprune.core._shares import share_band
 from rankprune.core._verdict_reasons import NOT_RELIABLE, OVER_ROWS, coverage_line, interval_text
-from rankprune.core.counting._sketch import ScoreSketch, given_probabilities, sketch_of
+from rankprune.core.counting._sketch import (
+    ScoreSketch,
+    given_probabilities,
+    given_sketch,
+    sketch_of,
+)
 from rankprune.core.estimators._registry import (
     NoiseEstimator,
     OnSketch,
-    estimate_noise_rates,
     estimate_unknown_rates,
     find_noise_estimator,
+    rates_of_sketch,
     raw_rates,
 )
 
@@ -170,16 +175,10 @@ def noise_rate_intervals(
     20.0% (16.6% to 23.7%)
     """
     if isinstance(labels, ScoreSketch):
-        sketch, rates = (
-            labels,
-            estimate_noise_rates(
-                labels,
-                probabilities,
-                method=method,
-                sample_weight=sample_weight,
-                pos_label=pos_label,
-            ),
+        sketch = given_sketch(
+            labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
         )
+        rates = rates_of_sketch(sketch, method)
     else:
         inputs = validate_inputs(
             labels,

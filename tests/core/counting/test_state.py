@@ -343,6 +343,8 @@ class TestKernels:
         values, raw = loops.prepared(scores), compiled.prepared(scores)
         assert compiled.extremes(raw) == loops.extremes(values)
         assert compiled.class_sums(labels, raw) == loops.class_sums(labels, values)
+        tiny = np.ldexp(values, -80)  # bits beyond 2**-72, but not beyond 2**-144
+        assert compiled.class_sums(labels, tiny) == loops.class_sums(labels, tiny)
         counts = np.zeros((2, 2, N_BINS), np.int64)
         found = loops.add_to_sketch(counts[0], labels, values)
         assert compiled.add_to_sketch(counts[1], labels, raw) == found
