@@ -173,7 +173,7 @@ LAYERS = (
     ("pages", "report, review"),
     ("tasks", "check, model, export, comparison"),
     ("record of a check", "run"),
-    ("data and trust", "table, diagnostics, audit"),
+    ("data and trust", "table, diagnostics, audit, annotators"),
     ("estimators", "classifier, methods, spark, torch"),
     ("building blocks", "learners, metrics, sql, stream"),
     ("core", "core, exceptions, storage"),

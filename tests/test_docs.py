@@ -48,6 +48,7 @@ def test_the_paper_map_names_fields_that_exist(field):
 # The public modules; the API pages list the names in their __all__.
 PUBLIC = (
     "rankprune",
+    "rankprune.annotators",
     "rankprune.audit",
     "rankprune.comparison",
     "rankprune.core",

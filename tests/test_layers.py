@@ -12,7 +12,7 @@ LEVELS = (
     {"core", "exceptions", "storage"},
     {"learners", "metrics", "sql", "stream"},
     {"classifier", "methods", "spark", "torch"},
-    {"table", "diagnostics", "audit"},
+    {"table", "diagnostics", "audit", "annotators"},
     {"run"},
     {"check", "model", "export", "comparison"},
     {"report", "review"},

@@ -55,6 +55,7 @@ _HOMES = {
 }
 
 _MODULES = (
+    "annotators",
     "audit",
     "core",
     "diagnostics",

@@ -1,0 +1,257 @@
+"""Consensus of annotators: speed, simulated crowds, and pairs of products judged by real workers.
+
+    python benchmarks/annotators.py                   500,000 answers, and twice as many
+    python benchmarks/annotators.py crowds            accuracy, calibration and coverage
+    python benchmarks/annotators.py product FOLDER    product_answers and product_pairs
+
+Times are CPU seconds on one core, the best of several runs. Crowd-kit's times appear if it is
+installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from crowds import KINDS, draw_crowd
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import StratifiedKFold
+
+from rankprune.annotators import Answers, consensus
+from rankprune.annotators._em import Design, class_prior, dawid_skene_step, iterate
+from rankprune.annotators._methods import vote_start
+
+METHODS = ("majority", "one-coin", "dawid-skene", "smoothed", "auto")
+
+
+def seconds(call: Callable[[], object], repeats: int = 5) -> float:
+    """Return the CPU time of the best run."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        call()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def many_answers(n_answers: int, n_classes: int = 10) -> tuple[np.ndarray, ...]:
+    """Return rows, annotators and labels, five answers a row, 70 % of them right."""
+    rng = np.random.default_rng(0)
+    n_rows = n_answers // 5
+    row = np.repeat(np.arange(n_rows), 5)
+    who = ((rng.integers(0, 200, n_rows)[:, None] + np.arange(5) * 37) % 200).ravel()
+    truth = rng.integers(0, n_classes, n_rows)
+    wrong = rng.random(n_answers) >= 0.7
+    return row, who, np.where(wrong, rng.integers(0, n_classes, n_answers), truth[row])
+
+
+def speed() -> None:
+    """Print the time of 20 iterations of Dawid and Skene's method, and that of all steps."""
+    print("| answers | classes | from_long | 20 iterations | consensus, auto | crowd-kit, 20 |")
+    print("|---|---|---|---|---|---|")
+    for n_answers in (250_000, 500_000, 1_000_000):
+        columns = many_answers(n_answers)
+        read = seconds(lambda c=columns: Answers.from_long(*c), 3)
+        answers = Answers.from_long(*columns)
+        unknown = np.full(len(answers.rows), -1)
+        spent = seconds(lambda a=answers, u=unknown: twenty_iterations(a, u))
+        whole = seconds(lambda a=answers: consensus(a), 1)
+        print(
+            f"| {n_answers:,} | 10 | {read:.2f} | {spent:.2f} | {whole:.2f} | "
+            f"{crowd_kit(columns)} |",
+            flush=True,
+        )
+
+
+def twenty_iterations(answers: Answers, unknown: np.ndarray) -> None:
+    """Fit confusions in 20 iterations, with everything that comes before them."""
+    start = vote_start(answers, unknown, None)
+    design = Design.of(answers, unknown)
+    step = dawid_skene_step(np.eye(len(answers.classes)), 0.05)
+    iterate(design, start, step, class_prior, max_iter=20, tol=-1.0)
+
+
+def crowd_kit(columns: tuple[np.ndarray, ...]) -> str:
+    """Return crowd-kit's time for 20 iterations, or nothing if it is not installed."""
+    try:
+        import pandas as pd
+        from crowdkit.aggregation import DawidSkene
+    except ImportError:
+        return "not installed"
+    frame = pd.DataFrame(dict(zip(("task", "worker", "label"), columns, strict=True)))
+    return f"{seconds(lambda: DawidSkene(n_iter=20, tol=0).fit(frame), 1):.2f}"
+
+
+def calibration_error(confidence: np.ndarray, is_right: np.ndarray) -> float:
+    """Return the expected calibration error over ten bins of equally many rows."""
+    order = np.argsort(confidence, kind="stable")
+    bins = np.array_split(order, 10)
+    gaps = [abs(confidence[rows].mean() - is_right[rows].mean()) for rows in bins]
+    return float(np.average(gaps, weights=[len(rows) for rows in bins]))
+
+
+def crowds(n_crowds: int) -> None:
+    """Print accuracy, calibration error and coverage by kind of crowd and answers a row."""
+    rows = []
+    for seed in range(n_crowds):
+        crowd = draw_crowd(seed)
+        accuracy, error = [], []
+        for method in METHODS:
+            found = consensus(crowd.answers, method=method)
+            is_right = found.labels == crowd.truth
+            accuracy.append(is_right.mean())
+            error.append(calibration_error(found.confidence, is_right))
+        # Of the last one, auto.
+        shares = np.bincount(crowd.truth, minlength=len(crowd.answers.classes))
+        true = np.einsum("mkk,k->m", crowd.confusion, shares / shares.sum())
+        covered = [
+            one.accuracy.low <= share <= one.accuracy.high
+            for one, share in zip(found.annotators, true, strict=True)
+        ]
+        best = max(accuracy[:3])
+        rows.append((crowd.kind, crowd.per_row, accuracy, best, error, np.mean(covered)))
+    print("Accuracy, then of auto: its distance to the best of the first three in each crowd, the")
+    print("calibration error, and the coverage of 95 % intervals of annotators' accuracies.\n")
+    print(f"| crowds | number | {' | '.join(METHODS)} | best of three | furthest below |", end="")
+    print(" crowds further than .02 | calibration error | coverage |")
+    print("|---|" + "---|" * (len(METHODS) + 6))
+    for low, high in ((1, 1), (2, 2), (3, 5), (6, 20), (3, 20)):
+        told = [row for row in rows if low <= row[1] <= high]
+        print_crowds(f"{low} to {high} answers a row", told)
+    for kind in KINDS:
+        print_crowds(f"{kind}, 3 to 20", [row for row in rows if row[0] == kind and row[1] >= 3])
+    print_crowds("all", rows)
+
+
+def print_crowds(name: str, rows: list[tuple]) -> None:
+    """Print the means over some crowds."""
+    if not rows:
+        return
+    accuracy, best = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
+    gap = best - accuracy[:, -1]
+    error = np.mean([row[4][-1] for row in rows])
+    cells = [f"{value:.4f}" for value in (*accuracy.mean(axis=0), best.mean())]
+    cells += [f"{max(gap.max(), 0):.3f}", f"{(gap > 0.02).sum()}", f"{error:.3f}"]
+    cells.append(f"{np.mean([row[5] for row in rows]):.3f}")
+    print(f"| {name} | {len(rows)} | {' | '.join(cells)} |", flush=True)
+
+
+def lines_of(path: Path) -> list[list[str]]:
+    """Return the records of a compressed CSV file without its header."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+def similarities(pairs: list[list[str]]) -> np.ndarray:
+    """Return how similar the names, descriptions and prices of each pair are."""
+    names = [[pair[column] for pair in pairs] for column in (1, 4)]
+    texts = [[f"{pair[column]} {pair[column + 1]}" for pair in pairs] for column in (1, 4)]
+    found = []
+    for one, other in (names, texts, (texts[0], names[1]), (names[0], texts[1])):
+        for analyzer, size in (("word", (1, 1)), ("char_wb", (3, 4))):
+            vectorizer = TfidfVectorizer(analyzer=analyzer, ngram_range=size, sublinear_tf=True)
+            vectorizer.fit([*one, *other])
+            a, b = (vectorizer.transform(part) for part in (one, other))
+            found.append(np.asarray(sparse.csr_array(a.multiply(b)).sum(axis=1)).ravel())
+    for one, other in (names, texts):
+        codes = [[model_numbers(text) for text in side] for side in (one, other)]
+        shared = [(len(a & b), min(len(a), len(b))) for a, b in zip(*codes, strict=True)]
+        found += [[n for n, _ in shared], [n / max(most, 1) for n, most in shared]]
+    prices = [[price(pair[column]) for pair in pairs] for column in (3, 6)]
+    ratio = np.abs(np.log(prices[0]) - np.log(prices[1]))
+    found += [np.nan_to_num(ratio, nan=-1.0), np.isnan(ratio)]
+    first = [[name.lower().split(" ")[0] for name in side] for side in names]
+    found.append([a == b for a, b in zip(*first, strict=True)])
+    return np.column_stack([np.asarray(column, dtype=float) for column in found])
+
+
+def model_numbers(text: str) -> set[str]:
+    """Return the words with a digit, of at least three characters."""
+    return set(re.findall(r"\b(?=\w*\d)\w{3,}\b", text.lower()))
+
+
+def price(text: str) -> float:
+    """Return a price as a number, or NaN."""
+    digits = re.sub(r"[^\d.]", "", text)
+    return max(float(digits), 0.01) if digits.strip(".") else np.nan
+
+
+def forest_scores(features: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that trains forests on a consensus and scores rows out of fold."""
+
+    def scores(probabilities: np.ndarray) -> np.ndarray:
+        labels = probabilities.argmax(axis=1)
+        found = np.empty_like(probabilities)
+        k = probabilities.shape[1]
+        for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(features, labels):
+            forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
+            # Each row counts for every class, by its probability.
+            rows, classes = np.tile(train, k), np.repeat(np.arange(k), len(train))
+            weight = probabilities[rows, classes]
+            used = weight > 1e-3
+            forest.fit(features[rows[used]], classes[used], sample_weight=weight[used])
+            found[test] = forest.predict_proba(features[test])
+        return found
+
+    return scores
+
+
+def product(folder: Path) -> None:
+    """Print the accuracy on pairs of products with one, two and all three answers a row."""
+    pairs = lines_of(folder / "product_pairs.csv.gz")
+    truth = {pair[0]: pair[-1] for pair in pairs}
+    given = lines_of(folder / "product_answers.csv.gz")
+    ids = np.array([pair[0] for pair in pairs])
+    scorer = forest_scores(similarities(pairs))
+    labels = np.array([truth[one] for one in ids])
+    columns = [list(column) for column in zip(*given, strict=True)]
+    everything = Answers.from_long(*columns, all_rows=ids)
+    print(f"{everything}\n")
+    print("| answers a row | method | accuracy | calibration error | CPU seconds |")
+    print("|---|---|---|---|---|")
+    order = np.random.default_rng(0).permutation(len(given))
+    place = np.empty(len(given), dtype=int)
+    seen: dict[str, int] = {}
+    for line in order:
+        place[line] = seen[columns[0][line]] = seen.get(columns[0][line], -1) + 1
+    for per_row in (1, 2, 3):
+        kept = np.flatnonzero(place < per_row)
+        part = [[column[line] for line in kept] for column in columns]
+        answers = Answers.from_long(*part, all_rows=ids)
+        for method in (*METHODS, "model"):
+            scores = scorer if method == "model" else None
+            start = time.process_time()
+            found = consensus(answers, method=method, probabilities=scores)
+            spent = time.process_time() - start
+            is_right = found.labels == labels
+            error = calibration_error(found.confidence, is_right)
+            name = f"auto: {found.method}" if method == "auto" else method
+            cells = (f"{per_row}", name, f"{is_right.mean():.4f}", f"{error:.3f}", f"{spent:.2f}")
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    """Print one part."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parts = parser.add_subparsers(dest="part")
+    parts.add_parser("crowds").add_argument("--crowds", type=int, default=350)
+    parts.add_parser("product").add_argument("folder", type=Path)
+    chosen = parser.parse_args()
+    if chosen.part == "crowds":
+        crowds(chosen.crowds)
+    elif chosen.part == "product":
+        product(chosen.folder)
+    else:
+        speed()
+
+
+if __name__ == "__main__":
+    main()
