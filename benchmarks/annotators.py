@@ -19,13 +19,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from crowds import KINDS, draw_crowd
+from crowds import KINDS, Crowd, draw_crowd
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import StratifiedKFold
 
-from rankprune.annotators import Answers, consensus
+from rankprune.annotators import Answers, Consensus, consensus
 from rankprune.annotators._em import Design, class_prior, dawid_skene_step, iterate
 from rankprune.annotators._methods import vote_start
 
@@ -98,6 +99,17 @@ def calibration_error(confidence: np.ndarray, is_right: np.ndarray) -> float:
     return float(np.average(gaps, weights=[len(rows) for rows in bins]))
 
 
+def coverage(crowd: Crowd, found: Consensus) -> float:
+    """Return the share of annotators whose interval covers their true accuracy."""
+    shares = np.bincount(crowd.truth, minlength=len(crowd.answers.classes))
+    true = np.einsum("mkk,k->m", crowd.confusion, shares / shares.sum())
+    covered = [
+        one.accuracy.low <= share <= one.accuracy.high
+        for one, share in zip(found.annotators, true, strict=True)
+    ]
+    return float(np.mean(covered))
+
+
 def crowds(n_crowds: int) -> None:
     """Print accuracy, calibration error and coverage by kind of crowd and answers a row."""
     rows = []
@@ -109,15 +121,8 @@ def crowds(n_crowds: int) -> None:
             is_right = found.labels == crowd.truth
             accuracy.append(is_right.mean())
             error.append(calibration_error(found.confidence, is_right))
-        # Of the last one, auto.
-        shares = np.bincount(crowd.truth, minlength=len(crowd.answers.classes))
-        true = np.einsum("mkk,k->m", crowd.confusion, shares / shares.sum())
-        covered = [
-            one.accuracy.low <= share <= one.accuracy.high
-            for one, share in zip(found.annotators, true, strict=True)
-        ]
         best = max(accuracy[:3])
-        rows.append((crowd.kind, crowd.per_row, accuracy, best, error, np.mean(covered)))
+        rows.append((crowd.kind, crowd.per_row, accuracy, best, error, coverage(crowd, found)))
     print("Accuracy, then of auto: its distance to the best of the first three in each crowd, the")
     print("calibration error, and the coverage of 95 % intervals of annotators' accuracies.\n")
     print(f"| crowds | number | {' | '.join(METHODS)} | best of three | furthest below |", end="")
@@ -129,6 +134,35 @@ def crowds(n_crowds: int) -> None:
     for kind in KINDS:
         print_crowds(f"{kind}, 3 to 20", [row for row in rows if row[0] == kind and row[1] >= 3])
     print_crowds("all", rows)
+    with_help(n_crowds)
+
+
+def with_help(n_crowds: int) -> None:
+    """Print what scores of a classifier, or gold rows, add to one and two answers a row."""
+    print("\n| answers a row | with | accuracy | without | calibration error | coverage |")
+    print("|---|---|---|---|---|---|")
+    for per_row in (1, 2):
+        for name in ("scores", "gold rows"):
+            told = []
+            for seed in range(n_crowds):
+                crowd = draw_crowd(seed, per_row=per_row)
+                n, k = len(crowd.truth), len(crowd.answers.classes)
+                rng = np.random.default_rng(seed)
+                if name == "scores":
+                    noise = rng.uniform(0.6, 3) * rng.normal(size=(n, k))
+                    scores = softmax(3 * np.eye(k)[crowd.truth] + noise, axis=1)
+                    found = consensus(crowd.answers, probabilities=scores)
+                    rest = np.ones(n, dtype=bool)
+                else:
+                    rest = rng.random(n) >= 0.2
+                    gold = {row: crowd.truth[row] for row in np.flatnonzero(~rest).tolist()}
+                    found = consensus(crowd.answers, gold=gold)
+                is_right = (found.labels == crowd.truth)[rest]
+                plain = (consensus(crowd.answers).labels == crowd.truth)[rest].mean()
+                error = calibration_error(found.confidence[rest], is_right)
+                told.append((is_right.mean(), plain, error, coverage(crowd, found)))
+            cells = " | ".join(f"{value:.3f}" for value in np.mean(told, axis=0))
+            print(f"| {per_row} | {name} | {cells} |", flush=True)
 
 
 def print_crowds(name: str, rows: list[tuple]) -> None:

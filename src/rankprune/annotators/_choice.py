@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from rankprune.annotators._answers import Answers
 from rankprune.annotators._em import Design
-from rankprune.annotators._methods import MODELS, fit_model, vote_start
+from rankprune.annotators._methods import ENOUGH_GOLD, MODELS, fit_model, vote_start
 from rankprune.annotators._votes import Array
 
 # With fewer answers a row, held-out answers cannot tell which model is better.
 ENOUGH = 3.0
 # Below this, nothing can be learned about annotators either.
-_SOME = 1.5
+SOME = 1.5
 _IMPOSSIBLE = 1e-9
 
 
@@ -31,7 +31,10 @@ def choose_model(
 ) -> tuple[str, str]:
     """Return the name of the best model and the reason for the choice."""
     mean = mean_per_row(answers)
-    if len(answers.annotators) < 2 or mean < _SOME:
+    n_gold = int((known >= 0).sum())
+    if mean < SOME and n_gold >= ENOUGH_GOLD:
+        return "one-coin", f"{n_gold} gold rows show how often annotators err"
+    if len(answers.annotators) < 2 or mean < SOME:
         return "majority", (
             f"{mean:.1f} answers a row are too few to learn about annotators, so votes count"
         )

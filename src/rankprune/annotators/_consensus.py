@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankprune.annotators._answers import Answers
 from rankprune.annotators._arguments import check_arguments, checked_scorer, known_classes
-from rankprune.annotators._choice import ENOUGH, choose_model, mean_per_row
+from rankprune.annotators._choice import ENOUGH, SOME, choose_model, mean_per_row
 from rankprune.annotators._copies import (
     confirmed,
     copy_weights,
@@ -20,7 +20,7 @@ from rankprune.annotators._copies import (
     without,
 )
 from rankprune.annotators._em import Design, Fit
-from rankprune.annotators._methods import fit_model, vote_start
+from rankprune.annotators._methods import ENOUGH_GOLD, fit_model, vote_start
 from rankprune.annotators._scores import score_prior
 from rankprune.annotators._table import Annotator, annotator_table
 from rankprune.annotators._votes import Array, count_votes
@@ -28,8 +28,6 @@ from rankprune.core._parameters import validate_count, validate_level
 
 # Rounds of scoring and fitting if a function scores the rows.
 _ROUNDS = 3
-# Gold rows from which annotators are measured rather than guessed.
-_ENOUGH_GOLD = 30
 # Independent annotators that are needed to tell copies from annotators who are both right.
 _ENOUGH_LEADERS = 3
 
@@ -225,15 +223,18 @@ def _fit_with_scores(
 ) -> Fit:
     """Return the fit to answers and scores; a classifier is trained again on each consensus."""
     design = Design.of(answers, known, weight)
+    # One answer a row cannot tell which errors an annotator makes, but how many.
+    model = "smoothed" if mean_per_row(answers) >= SOME else "one-coin"
     scores: Array | None = None
     for _ in range(_ROUNDS):
         new_scores = scorer(start)
         if new_scores is scores:  # they were computed before, and do not follow the consensus
             break
         scores = new_scores
-        fit = fit_model(
-            "smoothed", design, start, prior_step=score_prior(scores), max_iter=max_iter
-        )
+        # Votes alone would make annotators perfect where nobody else answered.
+        both = (start + scores / scores.sum(axis=1, keepdims=True)) / 2
+        prior_step = score_prior(scores)
+        fit = fit_model(model, design, both, prior_step=prior_step, max_iter=max_iter)
         start = fit.probabilities
     return fit
 
@@ -244,7 +245,7 @@ def _doubts(
     """Return why the confidence is not a probability to rely on."""
     found = []
     mean = mean_per_row(answers)
-    is_supported = has_scores or int((known >= 0).sum()) >= _ENOUGH_GOLD
+    is_supported = has_scores or int((known >= 0).sum()) >= ENOUGH_GOLD
     if len(answers.annotators) < 2:
         found.append("cannot tell how often a single annotator errs; ask others about these rows")
     elif mean < ENOUGH and not is_supported:

@@ -22,18 +22,39 @@ from rankprune.annotators._votes import Array, count_votes, majority
 
 # Pseudo-answers of each model. "dawid-skene" is nearly unsmoothed, as published; "smoothed" pulls
 # each confusion towards the annotator's own accuracy.
-_DAWID_SKENE, _ONE_COIN, _SMOOTHED = 0.05, 1.0, 8.0
+_DAWID_SKENE, _ONE_COIN, _SMOOTHED = 0.05, 4.0, 8.0
+
+# Gold rows from which annotators are measured rather than guessed.
+ENOUGH_GOLD = 30
 
 MODELS = ("one-coin", "dawid-skene", "smoothed")
 
 
 def vote_start(answers: Answers, known: NDArray[np.intp], weight: Array | None) -> Array:
-    """Return the vote shares, with known classes inserted."""
+    """Return the vote shares, with known classes inserted.
+
+    With enough gold rows, each answer counts by how often all annotators are right about those.
+    """
     start = majority(count_votes(answers, weight))
     rows = np.flatnonzero(known >= 0)
+    if len(rows) >= ENOUGH_GOLD:
+        start = _gold_start(answers, known, weight)
     start[rows] = 0.0
     start[rows, known[rows]] = 1.0
     return start
+
+
+def _gold_start(answers: Answers, known: NDArray[np.intp], weight: Array | None) -> Array:
+    """Return probabilities if all annotators had the confusion that gold rows show."""
+    k = len(answers.classes)
+    truth = known[answers.row]
+    is_gold = truth >= 0
+    counts = np.zeros((k, k))
+    np.add.at(counts, (truth[is_gold], answers.label[is_gold]), 1.0)
+    confusion = (counts + 1 / k) / (counts + 1 / k).sum(axis=1, keepdims=True)
+    log_prior, _ = class_prior(np.eye(k)[known[known >= 0]])
+    scores = count_votes(answers, weight) @ np.log(confusion).T + log_prior
+    return normalised(scores, known)[0]
 
 
 def fit_model(

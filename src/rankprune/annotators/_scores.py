@@ -60,5 +60,4 @@ def _newton(at: Array, shares: Array, targets: Array, log_scores: Array) -> Arra
     hessian[0, 1:] = hessian[1:, 0] = weighted.sum(axis=0)
     hessian[1:, 1:] = np.diag(shares.sum(axis=0)) - shares.T @ shares
     hessian += _RIDGE * np.eye(k + 1)
-    found: Array = np.linalg.solve(hessian, gradient)
-    return found
+    return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
