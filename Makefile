@@ -77,6 +77,7 @@ layers: .venv/.test  ## check that imports point down only
 
 bench: .venv/.bench .venv/.all  ## measure speed and memory as ratios, in one process on the same arrays
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/annotators.py
 	$(BIN)/python benchmarks/networks.py
 
 bench-check: .venv/.bench  ## measure what rankprune check costs beyond reading and fitting; takes minutes

@@ -73,10 +73,8 @@ def test_few_answers_are_flagged_and_intervals_cannot_tell():
     found = consensus(long(table))
     assert not found.calibrated
     assert "cannot tell how often annotators err: 2.0 answers a row; ask for three" in str(found)
-    (low, high, covers) = (
-        getattr(found.annotators[0].accuracy, n) for n in ("low", "high", "covers")
-    )
-    assert (low, high, covers) == (0, 1, CANNOT_TELL)
+    accuracy = found.annotators[0].accuracy
+    assert (accuracy.low, accuracy.high, accuracy.covers) == (0, 1, CANNOT_TELL)
     alone = consensus(long(table[:, :1]), method="one-coin")
     assert alone.doubts[0].startswith("cannot tell how often a single annotator errs")
 
@@ -98,9 +96,7 @@ def test_gold_rows_are_certain_and_teach_about_annotators():
         assert (found.labels[:120] == truth[:120]).all()
         assert (found.confidence[:120] == 1).all()
         assert (found.labels == truth).mean() > 0.85
-    one_each = long(
-        np.where(np.arange(400)[:, None] % 2 == [0, 1], table, np.nan), classes=[0.0, 1.0]
-    )
+    one_each = long(np.where(np.arange(400)[:, None] % 2 == [0, 1], table, np.nan))
     found = consensus(one_each, gold=gold)
     assert found.method == "one-coin"
     assert found.reason == "120 gold rows show how often annotators err"
