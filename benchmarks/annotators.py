@@ -110,10 +110,10 @@ def coverage(crowd: Crowd, found: Consensus) -> float:
     return float(np.mean(covered))
 
 
-def crowds(n_crowds: int) -> None:
+def crowds(seeds: range) -> None:
     """Print accuracy, calibration error and coverage by kind of crowd and answers a row."""
     rows = []
-    for seed in range(n_crowds):
+    for seed in seeds:
         crowd = draw_crowd(seed)
         accuracy, error = [], []
         for method in METHODS:
@@ -134,17 +134,17 @@ def crowds(n_crowds: int) -> None:
     for kind in KINDS:
         print_crowds(f"{kind}, 3 to 20", [row for row in rows if row[0] == kind and row[1] >= 3])
     print_crowds("all", rows)
-    with_help(n_crowds)
+    with_help(seeds)
 
 
-def with_help(n_crowds: int) -> None:
+def with_help(seeds: range) -> None:
     """Print what scores of a classifier, or gold rows, add to one and two answers a row."""
     print("\n| answers a row | with | accuracy | without | calibration error | coverage |")
     print("|---|---|---|---|---|---|")
     for per_row in (1, 2):
         for name in ("scores", "gold rows"):
             told = []
-            for seed in range(n_crowds):
+            for seed in seeds:
                 crowd = draw_crowd(seed, per_row=per_row)
                 n, k = len(crowd.truth), len(crowd.answers.classes)
                 rng = np.random.default_rng(seed)
@@ -276,11 +276,13 @@ def main() -> None:
     """Print one part."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parts = parser.add_subparsers(dest="part")
-    parts.add_parser("crowds").add_argument("--crowds", type=int, default=350)
+    simulated = parts.add_parser("crowds")
+    simulated.add_argument("--crowds", type=int, default=210)
+    simulated.add_argument("--first", type=int, default=0, help="seed of the first crowd")
     parts.add_parser("product").add_argument("folder", type=Path)
     chosen = parser.parse_args()
     if chosen.part == "crowds":
-        crowds(chosen.crowds)
+        crowds(range(chosen.first, chosen.first + chosen.crowds))
     elif chosen.part == "product":
         product(chosen.folder)
     else:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankprune.annotators import Answers, consensus
+from rankprune.annotators import Answers, annotator_report, consensus, next_rows
 from rankprune.annotators._em import Design, class_prior, iterate, one_coin_step, pooled_confusion
 from rankprune.annotators._methods import MODELS, fit_model, vote_start
 from rankprune.annotators._scores import score_prior
@@ -69,12 +69,9 @@ tables = st.tuples(st.integers(2, 12), st.integers(2, 5), st.integers(2, 4)).fla
 
 
 def read(table, k):
-    answers = Answers.from_wide(table, classes=range_list(k))
+    """Return the answers of a table of numbers, or None if it has none."""
+    answers = Answers.from_wide(table, classes=list(range(k)))
     return answers if len(answers) else None
-
-
-def range_list(k):
-    return list(range(k))
 
 
 @settings(deadline=None)
@@ -109,9 +106,9 @@ def test_permuted_rows_annotators_and_classes_permute_everything(method, seed):
     n, m, k = 20, 4, 3
     table, _ = crowd([0.9, 0.7, 0.6, 0.8], n, k, seed)
     rows, who, names = rng.permutation(n), rng.permutation(m), rng.permutation(k)
-    one = consensus(long(table, classes=range_list(k)), method=method, max_iter=20)
+    one = consensus(long(table, classes=list(range(k))), method=method, max_iter=20)
     changed = names[table[rows][:, who]]
-    other = consensus(long(changed, classes=range_list(k)), method=method, max_iter=20)
+    other = consensus(long(changed, classes=list(range(k))), method=method, max_iter=20)
     expected = np.empty_like(one.probabilities)
     expected[:, names] = one.probabilities[rows]
     np.testing.assert_allclose(other.probabilities, expected, atol=1e-6)
@@ -169,3 +166,19 @@ def test_overconfident_scores_are_made_modest():
     for _ in range(10):
         logits, _ = step(np.eye(2)[truth])
     assert np.abs(np.exp(logits)[:, 1] - chance).mean() < 0.03
+
+
+@settings(deadline=None)
+@given(tables)
+def test_every_table_has_a_consensus_with_intervals_that_hold_their_estimates(drawn):
+    answers = read(*drawn)
+    if answers is None:
+        return
+    found = consensus(answers)
+    assert np.isfinite(found.probabilities).all()
+    assert (found.confidence >= 1 / len(answers.classes) - 1e-9).all()
+    for one in found.annotators:
+        for interval in (one.accuracy, *(cell for row in one.confusion for cell in row)):
+            assert 0 <= interval.low <= interval.estimate <= interval.high <= 1 + 1e-12
+    assert len(next_rows(answers, 3, found=found)) == min(3, len(answers.rows))
+    assert annotator_report(answers, found=found) == []

@@ -22,7 +22,7 @@ from rankprune.annotators._votes import Array, count_votes, majority
 
 # Pseudo-answers of each model. "dawid-skene" is nearly unsmoothed, as published; "smoothed" pulls
 # each confusion towards the annotator's own accuracy.
-_DAWID_SKENE, _ONE_COIN, _SMOOTHED = 0.05, 4.0, 8.0
+_DAWID_SKENE, _ONE_COIN, _SMOOTHED = 0.05, 4.0, 16.0
 
 # Gold rows from which annotators are measured rather than guessed.
 ENOUGH_GOLD = 30
