@@ -169,6 +169,8 @@ def test_copies_count_once():
     assert found.reason.endswith("; 3 annotators copy others and do not count twice")
     assert (found.labels == truth).mean() > 0.88
     assert str(found.annotators[5]).endswith("; copies 4")
+    one_copy = consensus(long(copied[:, :6]))
+    assert one_copy.reason.endswith("; 1 annotator copies another and does not count twice")
     assert (consensus(long(copied), method="dawid-skene").labels == truth).mean() < 0.75
 
 

@@ -13,8 +13,9 @@ from rankprune.annotators._em import Design
 from rankprune.annotators._methods import ENOUGH_GOLD, MODELS, fit_model, vote_start
 from rankprune.annotators._votes import Array
 
-# With fewer answers a row, held-out answers cannot tell which model is better.
-ENOUGH = 3.0
+# Three answers a row, of which a few may be missing: with fewer, held-out answers cannot tell which
+# model is better.
+ENOUGH = 2.5
 # Below this, nothing can be learned about annotators either.
 SOME = 1.5
 _IMPOSSIBLE = 1e-9

@@ -154,39 +154,27 @@ def consensus(
             method, reason = "model", "probabilities were given"
         else:
             method, reason = choose_model(answers, known, weight, max_iter)
-        if weight is not None:
-            n_copies = int((source != np.arange(len(source))).sum())
-            reason += f"; {n_copies} annotators copy others and do not count twice"
+        reason += _told_copies(source)
     start = vote_start(answers, known, weight)
     fit = None
-    found = start
     if method == "model" and scorer is not None:
         fit = _fit_with_scores(answers, known, weight, start, scorer, max_iter)
     elif method != "majority":
         fit = fit_model(method, Design.of(answers, known, weight), start, max_iter=max_iter)
-    if fit is not None:
-        found = fit.probabilities
+    found = start if fit is None else fit.probabilities
     doubts = _doubts(answers, method, known, scorer is not None, fit)
     codes = found.argmax(axis=1)
     per_row = answers.per_row
     votes = count_votes(answers)[np.arange(len(codes)), codes]
-    sources = tuple(
-        None if source[who] == who else answers.annotators[source[who]]
-        for who in range(len(source))
-    )
-    labels = np.empty(len(answers.classes), dtype=object)
-    labels[:] = answers.classes
-    if len({type(one) for one in answers.classes}) == 1:
-        labels = np.array(list(answers.classes))
     return Consensus(
         rows=answers.rows,
         classes=answers.classes,
-        labels=labels[codes],
+        labels=_as_labels(answers)[codes],
         probabilities=found,
         confidence=found.max(axis=1),
         agreement=np.where(per_row > 0, votes / np.maximum(per_row, 1), np.nan),
         n_answers=per_row,
-        annotators=annotator_table(answers, found, sources, level=level, is_known=not doubts),
+        annotators=annotator_table(answers, found, source, level=level, is_known=not doubts),
         method=method,
         reason=reason,
         calibrated=not doubts,
@@ -195,6 +183,25 @@ def consensus(
         n_iter=0 if fit is None else len(fit.log_likelihoods),
         converged=True if fit is None else fit.converged,
     )
+
+
+def _as_labels(answers: Answers) -> NDArray[Any]:
+    """Return the classes as an array in which each keeps its type."""
+    if len({type(one) for one in answers.classes}) == 1:
+        return np.array(list(answers.classes))
+    labels = np.empty(len(answers.classes), dtype=object)
+    labels[:] = answers.classes
+    return labels
+
+
+def _told_copies(source: NDArray[np.intp]) -> str:
+    """Return how many annotators copy others, as the end of a sentence."""
+    n_copies = int((source != np.arange(len(source))).sum())
+    if n_copies == 0:
+        return ""
+    if n_copies == 1:
+        return "; 1 annotator copies another and does not count twice"
+    return f"; {n_copies} annotators copy others and do not count twice"
 
 
 def _copies(

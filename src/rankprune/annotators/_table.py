@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankprune.annotators._answers import Answers
 from rankprune.annotators._votes import Array
@@ -65,12 +66,12 @@ class Annotator:
 def annotator_table(
     answers: Answers,
     probabilities: Array,
-    sources: tuple[Any, ...],
+    source: NDArray[np.intp],
     *,
     level: float,
     is_known: bool,
 ) -> tuple[Annotator, ...]:
-    """Return the annotators in the order of `answers.annotators`.
+    """Return the annotators in the order of `answers.annotators`; `source` is whom each copies.
 
     The number of answers behind each share is reduced by what doubt about the true labels costs
     (Louis 1982): an answer about a row of probability p carries no information if p is 1/2.
@@ -109,7 +110,7 @@ def annotator_table(
                     for t in range(k)
                 ),
                 worst=_worst(counts[who], shares, answers.classes),
-                copies=sources[who],
+                copies=None if source[who] == who else answers.annotators[source[who]],
             )
         )
     return tuple(found)
