@@ -280,7 +280,8 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         (
             lambda: estimate_noise_rates([0, 1], [0.1, 0.2], method="magic"),
             "method must be one of ['confident-counts', 'curve', 'elkan-noto', 'elkan-noto-e2', "
-            "'elkan-noto-e3', 'min-probability', 'scott', 'scott-2015', 'tight'] or a callable, "
+            "'elkan-noto-e3', 'learned', 'min-probability', 'scott', 'scott-2015', 'tight'] or a "
+            "callable, "
             "got 'magic'. A callable takes (labels, probabilities, *, sample_weight=None).",
         ),
         (

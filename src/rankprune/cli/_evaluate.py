@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -36,7 +38,9 @@ def _evaluation(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _print_tables(module: str, tables: str, jobs: int, again: bool, quiet: bool) -> None:
+def _print_tables(
+    module: str, tables: str, jobs: int, again: bool, quiet: bool, *arguments: Any
+) -> None:
     """Print the tables of an evaluation, each as soon as it is measured."""
     if not quiet:
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
@@ -44,7 +48,7 @@ def _print_tables(module: str, tables: str, jobs: int, again: bool, quiet: bool)
     if again:
         evaluation.forget_measurements()
     try:
-        for table in getattr(evaluation, tables)(jobs):
+        for table in getattr(evaluation, tables)(jobs, *arguments):
             click.echo(table)
     except (FileNotFoundError, ModuleNotFoundError) as error:
         raise click.ClickException(str(error)) from error
@@ -80,3 +84,36 @@ def scorers(jobs: int, again: bool, quiet: bool) -> None:
     Needs the same data as "evaluate rates", but no extra. Takes about half an hour on one core.
     """
     _print_tables("scorers", "scorer_tables", jobs, again, quiet)
+
+
+@evaluate.command()
+@_evaluation
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the network (default: the file that comes with the package).",
+)
+def train(jobs: int, again: bool, quiet: bool, output: Path | None) -> None:
+    """Train the network of the learned noise estimator, and print its errors.
+
+    Needs the same data as "evaluate rates", and cleanlab. Problems are cached, so an interrupted
+    run continues. The same code and data give the same file, byte by byte, on one machine.
+    """
+    target = output or import_module("rankprune.experiments.learned").shipped_path()
+    _print_tables("learned", "training_tables", jobs, again, quiet, target)
+
+
+@evaluate.command()
+@_evaluation
+@click.option(
+    "--people",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="RANKPRUNE_PEOPLE",
+    help="Folder of labels by people, reported last. Nothing is chosen on them.",
+)
+def learned(jobs: int, again: bool, quiet: bool, people: Path | None) -> None:
+    """Measure the learned noise estimator on data families that it never saw.
+
+    Needs the same data as "evaluate rates", and cleanlab. Uses what "evaluate train" has cached.
+    """
+    _print_tables("learned", "learned_tables", jobs, again, quiet, people)

@@ -210,12 +210,12 @@ def test_a_worse_fit_is_no_rival_however_steep():
     parameters = np.array([[gentle], [steep]])
     for difference, expected in ((0.2, gentle), (0.05, steep)):
         losses = np.array([[10.0], [10.0 + difference]])
-        assert _curve._steepest_of_the_best(parameters, losses).tolist() == [expected]
+        assert _curve.steepest_of_the_best(parameters, losses).tolist() == [expected]
 
 
 def test_of_two_steps_the_one_between_the_bounds_wins():
     steps = np.array([[[0.1, 0.3, 3.9, 0.0]], [[0.2, 0.4, 3.6, 0.0]]])
-    assert _curve._steepest_of_the_best(steps, np.zeros((2, 1))).tolist() == [steps[1, 0].tolist()]
+    assert _curve.steepest_of_the_best(steps, np.zeros((2, 1))).tolist() == [steps[1, 0].tolist()]
 
 
 @pytest.mark.parametrize("name", ["curve", "tight"])

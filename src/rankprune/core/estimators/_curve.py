@@ -74,11 +74,11 @@ def curve_of_many(groups: ScoreGroups, positives: Reals, negatives: Reals) -> tu
     shares = _shares_along(positives + negatives, positives)
     n_resamples = len(positives)
     near = np.tile(own.parameters, (n_resamples, 1))
-    steps = _starts(shares, bounds[1], bounds[0], np.full(n_resamples, _STEP))
+    steps = starts_between(shares, bounds[1], bounds[0], np.full(n_resamples, _STEP))
     twice = np.tile(np.arange(n_resamples), 2)
     fits = fit_curves(shares.select(twice), np.concatenate([near, steps]))
     parameters = fits.parameters.reshape(2, n_resamples, 4)
-    chosen = _steepest_of_the_best(parameters, fits.losses.reshape(2, n_resamples))
+    chosen = steepest_of_the_best(parameters, fits.losses.reshape(2, n_resamples))
     return np.minimum(chosen[:, 1], bounds[0]), np.minimum(chosen[:, 0], bounds[1])
 
 
@@ -115,11 +115,11 @@ def fit_curve(groups: ScoreGroups, bounds: tuple[float, float]) -> Curve:
     few = groups.coarser(_N_GROUPS)
     starts = np.array([*_STARTS, (bounds[1], bounds[0], _STEP)])
     shares = _shares_along(*(np.tile(part, (len(starts), 1)) for part in (few.rows, few.positives)))
-    points = _starts(shares, *starts.T)
+    points = starts_between(shares, *starts.T)
     if len(few.rows) < _MIN_GROUPS:
         return _curve_of(points[-1])
     fits = fit_curves(shares, points)
-    chosen = _steepest_of_the_best(fits.parameters[:, None], fits.losses[:, None])
+    chosen = steepest_of_the_best(fits.parameters[:, None], fits.losses[:, None])
     return _curve_of(chosen[0])
 
 
@@ -133,7 +133,7 @@ def _shares_along(rows: Reals, positives: Reals) -> Shares:
     return Shares(rows, positives, logit(np.clip(mid_ranks(rows), _TINY, 1 - _TINY)))
 
 
-def _starts(shares: Shares, negative: Reals, positive: Reals, steepness: Reals) -> Reals:
+def starts_between(shares: Shares, negative: Reals, positive: Reals, steepness: Reals) -> Reals:
     """Return starting points whose middle is where the classes would meet at these rates."""
     observed = shares.positives.sum(axis=1) / shares.rows.sum(axis=1)
     # Bounds may leave nothing between the plateaus; then any middle will do.
@@ -142,7 +142,7 @@ def _starts(shares: Shares, negative: Reals, positive: Reals, steepness: Reals) 
     return np.stack([negative, positive, np.log(steepness), middle], axis=1)
 
 
-def _steepest_of_the_best(parameters: Reals, losses: Reals) -> Reals:
+def steepest_of_the_best(parameters: Reals, losses: Reals) -> Reals:
     """Return one of several fits of each problem, given as arrays of fits x problems.
 
     With few distinct scores a gentle curve without plateaus fits as well as a step between them;

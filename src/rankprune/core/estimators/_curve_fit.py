@@ -63,7 +63,7 @@ class Fits:
     losses: Reals
 
 
-def fit_curves(shares: Shares, starts: Reals) -> Fits:
+def fit_curves(shares: Shares, starts: Reals, max_steps: int = _MAX_STEPS) -> Fits:
     """Return the curve found from each start, by damped scoring steps within the limits.
 
     Parameters
@@ -71,13 +71,14 @@ def fit_curves(shares: Shares, starts: Reals) -> Fits:
     shares : Shares
     starts : ndarray of shape (n_problems, 4)
         As ``parameters`` of `Fits`.
+    max_steps : int
     """
     limits = _limits(shares)
     found = np.clip(starts, *limits)
     losses = _evaluate(shares, found).losses
     damping = np.full(len(found), _DAMPING)
     left = np.arange(len(found))
-    for _ in range(_MAX_STEPS):
+    for _ in range(max_steps):
         part = shares.select(left)
         here = _evaluate(part, found[left])
         bounds = limits[0][left], limits[1][left]

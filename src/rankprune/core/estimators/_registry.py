@@ -35,6 +35,7 @@ from rankprune.core.counting._sketch import (
 from rankprune.core.estimators._confident_counts import confident_counts
 from rankprune.core.estimators._curve import curve, curve_of_many
 from rankprune.core.estimators._elkan_noto import elkan_noto, elkan_noto_e2, elkan_noto_e3
+from rankprune.core.estimators._learned import learned
 from rankprune.core.estimators._min_probability import min_probability
 from rankprune.core.estimators._scott import scott, scott_2015
 from rankprune.core.estimators._tight import tight, tight_of_many
@@ -88,6 +89,7 @@ NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
     EXACT: confident_counts,
     "tight": OnSketch(tight, tight_of_many),
     "curve": OnSketch(curve, curve_of_many),
+    "learned": OnSketch(learned),
     "scott": OnSketch(scott),
     "scott-2015": OnSketch(scott_2015),
     "min-probability": OnSketch(min_probability),
@@ -125,7 +127,9 @@ def estimate_noise_rates(
         overlap inflates less, but which misses noise concentrated where the classes meet;
         ``"curve"`` fits a sigmoid between two plateaus to the share of positive labels along the
         ranking and uses, for each noise
-        rate, the smaller of its plateau and such a bound. ``"scott"`` and ``"scott-2015"`` use the
+        rate, the smaller of its plateau and such a bound. ``"learned"`` asks a small network that
+        was trained on thousands of problems with many kinds of noise, and counts as the paper does
+        where the scores form two clumps. ``"scott"`` and ``"scott-2015"`` use the
         largest share of one label's rows that the other's could hide (Scott et al. 2013, Scott
         2015), the latter with a tighter bound; ``"min-probability"`` uses the smallest and the
         largest probability (Liu and Tao 2016). ``"elkan-noto"``, ``"elkan-noto-e2"`` and

@@ -1,0 +1,209 @@
+"""The training of the learned estimator on a small bank: resumed, repeatable, and printed."""
+
+import gzip
+import sys
+import types
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rankprune.cli._group import cli
+from rankprune.experiments import _flipped_problems, _simulated_problems, _training, learned
+from rankprune.experiments._bank import Problem
+from rankprune.experiments._flip_chances import (
+    CLASS_CONDITIONAL,
+    CLEAN,
+    DIFFICULTY,
+    FEW,
+    KINDS,
+    World,
+    draw_rates,
+    flip_chances,
+    with_mean,
+)
+from rankprune.experiments._network_training import Schedule
+from rankprune.experiments._sketched_problems import pack, sketched, unpack
+
+COLUMNS = ["name", "description", "price"]
+
+
+def rows_of(seed):
+    def load():
+        random = np.random.default_rng(seed)
+        y = random.random(260) < 0.4
+        return random.normal(2.0 * y[:, None], 1, (260, 3)), y
+
+    return load
+
+
+@pytest.fixture
+def small(data, monkeypatch):
+    """Two families, one round, a few simulated problems, and a stand-in for cleanlab."""
+    problems = (Problem("toy: a", "toy", rows_of(0)), Problem("other: b", "other", rows_of(1)))
+    for module in (_flipped_problems, _training, learned):
+        monkeypatch.setattr(module, "TRAINING_PROBLEMS", problems)
+        monkeypatch.setattr(module, "BANK_FAMILIES", ("toy", "other"))
+    monkeypatch.setattr(_flipped_problems, "_KINDS", (CLEAN, CLASS_CONDITIONAL))
+    monkeypatch.setattr(_simulated_problems, "CHUNK", 12)
+    monkeypatch.setattr(_simulated_problems, "_MOST_DRAWN", 8000)
+    for name, value in {"N_CHUNKS": 1, "N_ROUNDS": 1, "N_FOLDS": 2, "N_MEMBERS": 2}.items():
+        monkeypatch.setattr(_training, name, value)
+    monkeypatch.setattr(_training, "SCHEDULE", Schedule(width=4, epochs=2, batch=16))
+    count = types.ModuleType("cleanlab.count")
+    count.compute_confident_joint = lambda *_: np.eye(2)
+    count.estimate_latent = lambda *_: (np.ones(2) / 2, np.zeros((2, 2)), np.zeros((2, 2)))
+    for name, module in (("cleanlab", types.ModuleType("cleanlab")), ("cleanlab.count", count)):
+        monkeypatch.setitem(sys.modules, name, module)
+    return data
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(cli, ["evaluate", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_training_is_resumed_and_writes_the_same_file_again(small, titles, tmp_path):
+    first, second = tmp_path / "first.npz", tmp_path / "second.npz"
+    output = run("train", "-q", "--output", first)
+    assert [title.split(",")[0] for title in titles(output)] == [
+        "### Error of the learned estimator",
+        "### Error of the learned estimator",
+        "### Ranges of 95 %",
+        "### Lower end of the 95 % range of the total above 1 %",
+    ]
+    assert "class-conditional" in output
+    assert "cleanlab" in output
+    cache = small / "experiments"
+    kept = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+    assert run("train", "-q", "--output", second) == output
+    assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == kept
+    assert second.read_bytes() == first.read_bytes()
+    # Nothing from the cache but the problems.
+    assert run("train", "-q", "--again", "--output", second) == output
+    assert second.read_bytes() == first.read_bytes()
+    for path in cache.iterdir():
+        path.unlink()
+    run("train", "-q", "--output", second)
+    assert second.read_bytes() == first.read_bytes()
+
+
+def write_people(folder):
+    """A few rows as the files of labels by people hold them."""
+    folder.mkdir()
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 2, 300).astype(np.int8)
+    labels = np.where(random.random(300) < 0.2, 1 - truth, truth).astype(np.int8)
+    scores = np.clip(np.eye(2)[truth] * 0.6 + random.random((300, 2)) * 0.4, 0, 1)
+    for name in ("aggregate", "worst"):
+        for model in ("resnet18", "efficientnet_b1"):
+            np.savez(
+                folder / f"cifar10n_{name}_{model}.npz",
+                labels=labels,
+                truth=truth,
+                probabilities=scores.astype(np.float16),
+            )
+    header = ["pair", *(f"{column}_{side}" for side in "ab" for column in COLUMNS), "truth"]
+    lines, answers = [",".join(header)], ["pair,worker,answer"]
+    for number in range(200):
+        same = number % 3 == 0
+        other = f"camera {number}" if same else f"printer {number + 1}"
+        price = "$1.0" if number % 2 else ""
+        lines.append(f"p{number},camera {number},black,$9.99,{other},,{price},{int(same)}")
+        for worker in range(3):
+            wrong = random.random() < 0.2
+            answers.append(f"p{number},{worker},{int(same != wrong)}")
+    for name, rows in (("product_pairs", lines), ("product_answers", answers)):
+        with gzip.open(folder / f"{name}.csv.gz", "wt") as file:
+            file.write("\n".join(rows) + "\n")
+
+
+def test_labels_by_people_are_reported_last(small, titles, tmp_path):
+    people = tmp_path / "people"
+    write_people(people)
+    output = run("learned", "-q", "--people", people)
+    assert titles(output)[-1] == "### Labels by people"
+    assert "Product pairs, first worker" in output
+    assert "Labels by people" not in run("learned", "-q")
+
+
+def test_a_missing_file_of_people_is_named(small, tmp_path):
+    (tmp_path / "empty").mkdir()
+    output = run("learned", "-q", "--people", tmp_path / "empty", code=1)
+    assert "cifar10n_aggregate_resnet18.npz is missing" in output
+
+
+def test_the_default_target_is_the_file_of_the_package(small, tmp_path, monkeypatch):
+    assert learned.shipped_path().name == "learned.npz"
+    monkeypatch.setattr(learned, "shipped_path", lambda: tmp_path / "own.npz")
+    run("train", "-q")
+    assert (tmp_path / "own.npz").exists()
+
+
+def test_packed_problems_are_the_same_problems():
+    random = np.random.default_rng(0)
+    made = [_simulated_problems.overlapping_problem(random) for _ in range(6)]
+    made += [_simulated_problems.separable_problem(random) for _ in range(6)]
+    problems = [problem for problem in made if problem is not None]
+    assert list(unpack(pack(problems))) == problems
+
+
+def test_the_last_chunks_are_flipped_as_in_the_paper(small):
+    problems = _simulated_problems.simulated_problems(_simulated_problems.FIRST_CHUNK_AS_IN_PAPER)
+    assert len(problems) == 12
+    assert not any(problem.separable for problem in problems)
+    assert {problem.kind for problem in problems} <= {CLASS_CONDITIONAL, FEW}
+
+
+def test_rows_that_teach_nothing_are_left_out():
+    random = np.random.default_rng(0)
+    truth = np.arange(300) % 2 == 0
+    names = {"kind": CLEAN, "family": "toy", "model": "toy"}
+    assert sketched(truth, truth, random.random(300), **names) is None
+    assert sketched(truth, np.arange(300) < 5, truth.astype(float), **names) is None
+
+
+@pytest.mark.parametrize("kind", KINDS[:-1])
+def test_chances_of_flips_have_the_wanted_means(kind):
+    random = np.random.default_rng(0)
+    truth = np.arange(2000) % 4 == 0
+    world = World(truth, random.normal(2, 1, 2000), random.integers(0, 5, 2000) + 10 * truth)
+    chances = flip_chances(world, kind, (0.1, 0.05), random)
+    assert ((chances >= 0) & (chances <= 0.97)).all()
+    wanted = (0.0, 0.0) if kind == CLEAN else (0.1, 0.05)
+    found = chances[truth].mean(), chances[~truth].mean()
+    assert found == pytest.approx(wanted, abs=0.03)
+    for rate in draw_rates(random, 0.3):
+        assert 0 <= rate < 1
+
+
+def test_a_class_without_rows_is_never_flipped():
+    random = np.random.default_rng(0)
+    world = World(np.ones(50, bool), random.normal(size=50), np.zeros(50, np.intp))
+    assert flip_chances(world, DIFFICULTY, (0.2, 0.2), random).mean() == pytest.approx(
+        0.2, abs=0.01
+    )
+    assert not with_mean(np.zeros(4), 0.5).any()
+
+
+def test_noise_rates_of_a_class_stay_below_one():
+    random = np.random.default_rng(0)
+    drawn = [
+        draw_rates(random, prevalence, often_much=often_much)
+        for prevalence in (0.03, 0.97)
+        for often_much in (False, True)
+        for _ in range(300)
+    ]
+    assert all(positive + negative < 1 for positive, negative in drawn)
+
+
+def test_a_table_with_few_rows_of_a_class_is_skipped(monkeypatch):
+    monkeypatch.setattr(_flipped_problems, "_KINDS", (CLEAN,))
+
+    def load():
+        y = np.arange(400) < 12
+        return np.random.default_rng(0).normal(y[:, None], 1, (400, 2)), y
+
+    problem = Problem("toy: rare", "toy", load)
+    assert _flipped_problems._round(problem, np.random.default_rng(0), often_much=False) == []
