@@ -1,6 +1,7 @@
 """The package itself: lazy names, a version, types, and a command line that starts at once."""
 
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -39,6 +40,19 @@ assert not {heavy}, {heavy}
 """
     result = run(code)
     assert result.returncode == 0, result.stderr
+
+
+def test_an_empty_folder_that_git_does_not_see_changes_no_order_of_imports(tmp_path):
+    pytest.importorskip("ruff")
+    package = Path("src", "rankprune", "torch")
+    shutil.copytree(ROOT / package, tmp_path / package)
+    for path in (Path("pyproject.toml"), package.parent / "__init__.py"):
+        shutil.copy(ROOT / path, tmp_path / path)
+    for path in ("src", "tests"):
+        (tmp_path / path / "torch").mkdir(parents=True)
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", "I", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout
 
 
 def test_the_core_needs_no_scikit_learn():

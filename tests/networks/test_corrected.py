@@ -116,7 +116,7 @@ def test_the_noise_of_many_classes_is_read_off_at_anchors():
         ({"pos_label": 1}, GIVEN, None, "for two classes, but y has 3"),
         ({"transition": np.eye(2), "positive_noise_rate": 0.1}, FLIPPED, None, "given alone"),
         ({"cv": 1}, GIVEN, None, "cv=1 must be at least 2"),
-        ({"cv": 5}, np.where(np.arange(600) < 4, 3, GIVEN), None, "class .*3.* has 4. Pass"),
+        ({"cv": 5}, np.where(np.arange(600) < 4, 3, GIVEN), None, "; class 3 has 4. Pass"),
         ({"cv": [(np.arange(300), np.arange(500, 600))]}, GIVEN, None, "cv must"),
         ({}, GIVEN, np.full((600, 3), 1 / 3), "tell the classes apart"),
         ({"noise_estimator": "tight"}, GIVEN, None, "for two classes, but y has 3"),

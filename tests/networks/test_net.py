@@ -123,6 +123,29 @@ def test_fits_in_threads_give_the_same_networks():
     assert all((found[seed] == expected[seed]).all() for seed in range(3))
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        NetClassifier(**QUICK),
+        CorrectedNetClassifier(**QUICK, transition=np.eye(3) * 0.7 + 0.1),
+        BootstrappedNetClassifier(**QUICK, method="reconstruction"),
+    ],
+)
+def test_what_the_caller_has_switched_changes_nothing(model):
+    expected = clone(model).fit(X, NAMES).predict_proba(X)
+    with torch.no_grad():
+        assert (clone(model).fit(X, NAMES).predict_proba(X) == expected).all()
+    with torch.inference_mode():
+        assert (clone(model).fit(X, NAMES).predict_proba(X) == expected).all()
+        assert torch.is_inference_mode_enabled()
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert (clone(model).fit(X, NAMES).predict_proba(X) == expected).all()
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_another_number_of_threads_is_used_and_restored():
     before = torch.get_num_threads()
     seen = []
@@ -161,6 +184,15 @@ def test_a_weight_of_zero_leaves_a_row_out_and_scale_does_not_matter():
     assert plain == pytest.approx(scaled, abs=1e-5)
     heavy = net().fit(X, NAMES, sample_weight=np.where(IS_A, 9.0, 1.0)).predict_proba(X)
     assert heavy[:, 0].mean() > plain[:, 0].mean() + 0.02
+
+
+@pytest.mark.parametrize("factor", [1e-90, 1e-30, 1e37, 1e90])
+def test_weights_of_any_size_are_relative(factor):
+    weights = 1.0 + CODES
+    near, far = (net().fit(X, NAMES, sample_weight=by * weights) for by in (1.0, factor))
+    assert far.predict_proba(X) == pytest.approx(near.predict_proba(X), abs=1e-3)
+    with pytest.raises(ValueError, match="sample_weight must be 0 or lie between"):
+        net().fit(X, NAMES, sample_weight=np.full(300, 1e-200))
 
 
 def test_training_stops_when_the_held_out_loss_no_longer_falls():
@@ -311,6 +343,7 @@ def test_some_rows_are_always_left_to_learn_from():
     ("module", "message"),
     [
         (lambda inputs, n: "network", "must return a torch.nn.Module, got str"),
+        (lambda inputs, n: torch.nn.LSTM(2, n), "returns one tensor.*it returned tuple. Wrap it"),
         (torch.nn.Linear(2, 3), "must be a function that builds a network.*got a network, Linear"),
     ],
 )

@@ -242,7 +242,7 @@ n_threads, random_state, verbose
         groups: ArrayLike | None,
         probabilities: ArrayLike | None,
     ) -> Inputs:
-        weights = given.weights[given.used].astype(np.float64)
+        weights = given.weights[given.used]
         if probabilities is not None:
             scores = validate_probabilities(probabilities, len(given.X))[given.used]
         else:
@@ -281,9 +281,10 @@ n_threads, random_state, verbose
             return seeded_splitter(check_cv(self.cv), seed)
         n_folds, counts = int(self.cv), np.bincount(codes)
         if not 2 <= n_folds <= counts.min():
+            rarest = self.classes_.tolist()[counts.argmin()]
             raise ValueError(
                 f"cv={n_folds} must be at least 2 and at most the number of rows of each class; "
-                f"class {self.classes_[counts.argmin()]!r} has {counts.min()}. Pass transition, or "
+                f"class {rarest!r} has {counts.min()}. Pass transition, or "
                 "collect more rows of this class."
             )
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
@@ -302,7 +303,7 @@ def _score_fold(
     model: NetClassifier,
     X: NDArray[np.float32],
     codes: NDArray[np.intp],
-    weights: NDArray[np.float32],
+    weights: NDArray[np.float64],
     split: tuple[NDArray[np.intp], NDArray[np.intp]],
 ) -> NDArray[np.float64]:
     train, test = split

@@ -57,6 +57,19 @@ def thread_limit(n_threads: int | None) -> Iterator[None]:
 
 
 @contextmanager
+def learning_mode() -> Iterator[None]:
+    """Let networks learn in single precision in the context, whatever the caller has switched."""
+    torch = load_torch()
+    with _ONE_AT_A_TIME, torch.inference_mode(False), torch.enable_grad():
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
+
+
+@contextmanager
 def private_generator(seed: int, device: Any) -> Iterator[None]:
     """Seed the generators of the processor and this device in the context; then restore them."""
     torch = load_torch()

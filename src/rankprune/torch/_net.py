@@ -14,10 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankprune.core._inputs import validate_sample_weight
 from rankprune.learners._cloning import forget_results, private_random_state
-from rankprune.torch._load import chosen_device, load_torch, private_generator, thread_limit
+from rankprune.torch._load import (
+    chosen_device,
+    learning_mode,
+    load_torch,
+    private_generator,
+    thread_limit,
+)
 from rankprune.torch._losses import Loss, cross_entropy
 from rankprune.torch._networks import Module, build_network, outputs_of
 from rankprune.torch._training import ROWS_AT_ONCE, Rows, Schedule, Trained, train
@@ -47,7 +54,7 @@ class Given:
     X: NDArray[np.float32]
     used: NDArray[np.intp]
     codes: NDArray[np.intp]
-    weights: NDArray[np.float32]
+    weights: NDArray[np.float64]
 
     def relative_weights(self) -> NDArray[np.float32]:
         """Return the weights of the used rows, scaled to a mean of 1.
@@ -55,6 +62,9 @@ class Given:
         A constant factor changes the steps of the training but not the minimum.
         """
         weights = self.weights[self.used]
+        # Dividing by a power of two changes no digit, and their sum fits into single precision.
+        exponent = np.frexp(weights.max())[1]
+        weights = np.ldexp(weights, -exponent).astype(np.float32)
         return np.asarray(weights / weights.mean())
 
 
@@ -156,7 +166,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         self._validate_params()
         X, labels = validate_data(self, X, y, dtype=np.float32, allow_nd=True)
         check_classification_targets(labels)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float32, ensure_non_negative=True)
+        weights = validate_sample_weight(sample_weight, len(X))
+        weights = np.ones(len(X)) if weights is None else weights
         used = np.flatnonzero(weights)
         self.classes_, codes = np.unique(labels[used], return_inverse=True)
         if len(self.classes_) < 2:
@@ -171,12 +182,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def _task(self, given: Given) -> Iterator[Task]:
         """Let PyTorch's generator and threads be those of this fit in the context."""
         generator = private_random_state(self.random_state)
-        # Large tables are copied once.
-        is_whole = len(given.used) == len(given.X)
-        inputs = self._tensor(given.X if is_whole else given.X[given.used])
         device = chosen_device(self.device)
         seed = generator.randint(2**31 - 1)
-        with thread_limit(self.n_threads), private_generator(seed, device):
+        with thread_limit(self.n_threads), private_generator(seed, device), learning_mode():
+            # Large tables are copied once.
+            is_whole = len(given.used) == len(given.X)
+            inputs = self._tensor(given.X if is_whole else given.X[given.used])
             rows = self._rows(inputs, given.codes, given.relative_weights())
             order = load_torch().from_numpy(generator.permutation(len(given.used)))
             n_held_out = round(self.validation_fraction * len(order))

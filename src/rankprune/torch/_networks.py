@@ -142,7 +142,13 @@ def build_network(module: Module | None, inputs: Any, n_classes: int) -> Any:
         raise TypeError(f"module must return a torch.nn.Module, got {type(network).__name__}.")
     network.eval()
     with torch.no_grad():
-        shape = tuple(outputs_of(network, inputs[:2]).shape)
+        outputs = network(inputs[:2])
+    if not isinstance(outputs, torch.Tensor):
+        raise TypeError(
+            "module must build a network that returns one tensor, with an output per row and "
+            f"class; it returned {type(outputs).__name__}. Wrap it in one that selects them."
+        )
+    shape = tuple(_as_vector(outputs).shape)
     n_rows = len(inputs[:2])
     if shape != (n_rows, n_classes) and (n_classes, shape) != (2, (n_rows,)):
         raise ValueError(
@@ -162,5 +168,8 @@ def _default_module(inputs: Any) -> Module:
 
 def outputs_of(network: Any, inputs: Any) -> Any:
     """Return the outputs for these rows, a column of single outputs as a vector."""
-    outputs = network(inputs)
+    return _as_vector(network(inputs))
+
+
+def _as_vector(outputs: Any) -> Any:
     return outputs.reshape(-1) if outputs.shape[1:] == (1,) else outputs
