@@ -30,6 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from rankprune import (
+    NoiseRates,
     RankPruningClassifier,
     ScoreSketch,
     estimate_noise_rates,
@@ -40,9 +41,8 @@ from rankprune import (
 from rankprune.core import NOISE_ESTIMATORS
 from rankprune.core._verdict import judge
 from rankprune.core.counting import _kernel
-from rankprune.core.counting._score_groups import group_scores
-from rankprune.core.estimators import _curve, _tight
 from rankprune.diagnostics import calibration, separability_curve
+from rankprune.experiments._unbinned import UNBINNED, unbinned_rates
 from rankprune.learners import _probabilities, _sample_weights
 
 try:
@@ -234,22 +234,21 @@ def error_of_bins(n_problems: int = 300) -> None:
     )
     print("| estimator | mean | 99 % quantile | largest |")
     print("|---|---|---|---|")
-    found: dict[str, list[float]] = {"tight": [], "curve": []}
+    found: dict[str, list[float]] = {name: [] for name in UNBINNED}
+
+    def both(rates: NoiseRates) -> np.ndarray:
+        return np.array([rates.positive_noise_rate, rates.negative_noise_rate])
+
     for seed in range(n_problems):
         rng = np.random.default_rng(seed)
         labels, scores = _random_problem(rng)
-        groups = group_scores(labels, scores, np.ones(len(labels)))
         sketch = ScoreSketch.from_rows(labels, scores)
-        exact = {"tight": _tight.smallest_shares(groups, _tight._STRICT)}
-        bounds = _curve.smallest_shares(groups, _curve._LOOSE)
-        fitted = _curve.fit_curve(groups, bounds)
-        plateaus = (fitted.positive_noise_rate, fitted.negative_noise_rate)
-        exact["curve"] = tuple(map(min, zip(plateaus, bounds, strict=True)))
-        for name, expected in exact.items():
+        for name in UNBINNED:
             rates = NOISE_ESTIMATORS[name].from_sketch(sketch)
             if not rates.clipped:
-                both = (rates.positive_noise_rate, rates.negative_noise_rate)
-                found[name] += np.abs(np.subtract(both, expected)).tolist()
+                found[name] += np.abs(
+                    both(rates) - both(unbinned_rates(name, labels, scores))
+                ).tolist()
     for name, errors in found.items():
         cells = (np.mean(errors), np.quantile(errors, 0.99), np.max(errors))
         print(f"| {name} | {' | '.join(f'{cell:.5f}' for cell in cells)} |")
