@@ -14,6 +14,7 @@ import argparse
 import itertools
 import math
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -154,6 +155,40 @@ def describe_processor() -> None:
     print(f"processor: {' '.join(found)}; disabled for NumPy: {disabled}")
 
 
+# Sets of features that NumPy can do without, from none to all that np.partition knows of.
+WITHOUT = ("", "X86_V4 AVX512_ICL", "X86_V3 X86_V4 AVX512_ICL")
+_TIME_PARTITION = """
+import sys, time, numpy as np
+values, times = np.random.default_rng(0).random(int(sys.argv[1])), []
+for _ in range(7):
+    start = time.process_time()
+    np.partition(values, len(values) // 2)
+    times.append(time.process_time() - start)
+print(min(times))
+"""
+
+
+def explain_the_unit(n_rows: int) -> None:
+    """Print how np.partition, the unit of version 0.1, moves with NumPy's use of the processor."""
+    print(f"\n## np.partition of {n_rows:,} uniform values, by what NumPy may use\n")
+    print("| disabled (NPY_DISABLE_CPU_FEATURES) | ms | of the first |")
+    print("|---|---|---|")
+    first = None
+    for disabled in WITHOUT:
+        ended = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", _TIME_PARTITION, str(n_rows)],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "NPY_DISABLE_CPU_FEATURES": disabled},
+        )
+        if ended.returncode:  # this NumPy needs them
+            continue
+        spent = float(ended.stdout)
+        first = first or spent
+        print(f"| {disabled or 'none'} | {1000 * spent:.1f} | {spent / first:.2f} |", flush=True)
+
+
 def compare_sizes(sizes: list[int]) -> None:
     """Compare rates and mask with ten plain lines, with reading the scores, and with cleanlab."""
     print("\n## Rates and mask, in units of ten plain lines of NumPy\n")
@@ -286,8 +321,9 @@ def _cost_of_start(code: str) -> float:
     call = [sys.executable, "-c", code]
 
     def children() -> float:
-        spent = os.times()
-        return spent.children_user + spent.children_system
+        # os.times counts in hundredths of a second.
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return spent.ru_utime + spent.ru_stime
 
     return seconds(lambda: subprocess.run(call, capture_output=True, check=False), 7, children)
 
@@ -423,6 +459,7 @@ def main() -> None:
     if find_label_issues is None:
         print("cleanlab is not installed, so its columns stay empty")
     describe_processor()
+    explain_the_unit(max(sizes))
     compare_sizes(sizes)
     compare_estimators(sizes)
     after_the_pass([10**4, *sizes])
