@@ -233,8 +233,8 @@ def scorer() -> None:
     print(
         "scorer: CPU against the committee it replaces, on one thread, and mean seconds of both;\n"
         "mean average precision of the wrong labels by both, and on how many tables the new one\n"
-        "is better; memory up to and with the new one alone. Where no precision is shown, a forest\n"
-        "of fewer than 100 trees was fitted, and its time multiplied.\n"
+        "is better; memory up to and with the new one alone. Where no precision is shown, a\n"
+        "forest of fewer than 100 trees was fitted, and its time multiplied.\n"
         "     rows x columns ratio       new  replaced   new AP  replaced AP   better     memory"
     )
     for n_rows, n_columns, n_tables, n_trees in SCORED_TABLES:
