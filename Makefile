@@ -75,8 +75,9 @@ types: .venv/.test  ## check types with mypy, strict
 layers: .venv/.test  ## check that imports point down only
 	$(BIN)/python -m pytest -q tests/test_layers.py
 
-bench: .venv/.bench .venv/.all  ## measure speed and memory as ratios, in one process on the same arrays
+bench: .venv/.bench .venv/.all  ## measure speed and memory as ratios on the same arrays, and how they grow up to a billion rows (5 GB)
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py --growth
 	$(ONE_THREAD) $(BIN)/python benchmarks/annotators.py
 	$(BIN)/python benchmarks/networks.py
 

@@ -14,6 +14,7 @@ import argparse
 import itertools
 import math
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -30,6 +31,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from rankprune import (
+    NoiseRates,
     RankPruningClassifier,
     ScoreSketch,
     estimate_noise_rates,
@@ -40,9 +42,8 @@ from rankprune import (
 from rankprune.core import NOISE_ESTIMATORS
 from rankprune.core._verdict import judge
 from rankprune.core.counting import _kernel
-from rankprune.core.counting._score_groups import group_scores
-from rankprune.core.estimators import _curve, _tight
 from rankprune.diagnostics import calibration, separability_curve
+from rankprune.experiments._unbinned import UNBINNED, unbinned_rates
 from rankprune.learners import _probabilities, _sample_weights
 
 try:
@@ -154,6 +155,40 @@ def describe_processor() -> None:
     print(f"processor: {' '.join(found)}; disabled for NumPy: {disabled}")
 
 
+# Sets of features that NumPy can do without, from none to all that np.partition knows of.
+WITHOUT = ("", "X86_V4 AVX512_ICL", "X86_V3 X86_V4 AVX512_ICL")
+_TIME_PARTITION = """
+import sys, time, numpy as np
+values, times = np.random.default_rng(0).random(int(sys.argv[1])), []
+for _ in range(7):
+    start = time.process_time()
+    np.partition(values, len(values) // 2)
+    times.append(time.process_time() - start)
+print(min(times))
+"""
+
+
+def explain_the_unit(n_rows: int) -> None:
+    """Print how np.partition, the unit of version 0.1, moves with NumPy's use of the processor."""
+    print(f"\n## np.partition of {n_rows:,} uniform values, by what NumPy may use\n")
+    print("| disabled (NPY_DISABLE_CPU_FEATURES) | ms | of the first |")
+    print("|---|---|---|")
+    first = None
+    for disabled in WITHOUT:
+        ended = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", _TIME_PARTITION, str(n_rows)],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "NPY_DISABLE_CPU_FEATURES": disabled},
+        )
+        if ended.returncode:  # this NumPy needs them
+            continue
+        spent = float(ended.stdout)
+        first = first or spent
+        print(f"| {disabled or 'none'} | {1000 * spent:.1f} | {spent / first:.2f} |", flush=True)
+
+
 def compare_sizes(sizes: list[int]) -> None:
     """Compare rates and mask with ten plain lines, with reading the scores, and with cleanlab."""
     print("\n## Rates and mask, in units of ten plain lines of NumPy\n")
@@ -234,22 +269,21 @@ def error_of_bins(n_problems: int = 300) -> None:
     )
     print("| estimator | mean | 99 % quantile | largest |")
     print("|---|---|---|---|")
-    found: dict[str, list[float]] = {"tight": [], "curve": []}
+    found: dict[str, list[float]] = {name: [] for name in UNBINNED}
+
+    def both(rates: NoiseRates) -> np.ndarray:
+        return np.array([rates.positive_noise_rate, rates.negative_noise_rate])
+
     for seed in range(n_problems):
         rng = np.random.default_rng(seed)
         labels, scores = _random_problem(rng)
-        groups = group_scores(labels, scores, np.ones(len(labels)))
         sketch = ScoreSketch.from_rows(labels, scores)
-        exact = {"tight": _tight.smallest_shares(groups, _tight._STRICT)}
-        bounds = _curve.smallest_shares(groups, _curve._LOOSE)
-        fitted = _curve.fit_curve(groups, bounds)
-        plateaus = (fitted.positive_noise_rate, fitted.negative_noise_rate)
-        exact["curve"] = tuple(map(min, zip(plateaus, bounds, strict=True)))
-        for name, expected in exact.items():
+        for name in UNBINNED:
             rates = NOISE_ESTIMATORS[name].from_sketch(sketch)
             if not rates.clipped:
-                both = (rates.positive_noise_rate, rates.negative_noise_rate)
-                found[name] += np.abs(np.subtract(both, expected)).tolist()
+                found[name] += np.abs(
+                    both(rates) - both(unbinned_rates(name, labels, scores))
+                ).tolist()
     for name, errors in found.items():
         cells = (np.mean(errors), np.quantile(errors, 0.99), np.max(errors))
         print(f"| {name} | {' | '.join(f'{cell:.5f}' for cell in cells)} |")
@@ -287,8 +321,9 @@ def _cost_of_start(code: str) -> float:
     call = [sys.executable, "-c", code]
 
     def children() -> float:
-        spent = os.times()
-        return spent.children_user + spent.children_system
+        # os.times counts in hundredths of a second.
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return spent.ru_utime + spent.ru_stime
 
     return seconds(lambda: subprocess.run(call, capture_output=True, check=False), 7, children)
 
@@ -424,6 +459,7 @@ def main() -> None:
     if find_label_issues is None:
         print("cleanlab is not installed, so its columns stay empty")
     describe_processor()
+    explain_the_unit(max(sizes))
     compare_sizes(sizes)
     compare_estimators(sizes)
     after_the_pass([10**4, *sizes])

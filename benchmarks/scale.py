@@ -2,6 +2,7 @@
 
     python benchmarks/scale.py                 all tables, up to a billion rows on disk (5 GB)
     python benchmarks/scale.py --rows-on-disk 100000000
+    python benchmarks/scale.py --growth        how time and memory grow with the rows, alone
 
 Times are CPU seconds on one core and elapsed seconds on two, the best of several runs; a billion
 rows are processed only once. Files are in a temporary folder; whether they are cached in memory is
@@ -259,6 +260,7 @@ def main() -> None:
     """Print every table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows-on-disk", type=int, default=10**9)
+    parser.add_argument("--growth", action="store_true")
     parser.add_argument("--process-files", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--kernel", help=argparse.SUPPRESS)
     parser.add_argument("--repeats", type=int, help=argparse.SUPPRESS)
@@ -280,6 +282,9 @@ def main() -> None:
     packages = ["numpy", "scikit-learn", "numba"] + (["cleanlab"] if find_label_issues else [])
     print(", ".join(f"{name} {version(name)}" for name in packages))
     describe_processor()
+    if asked.growth:
+        grow(asked.rows_on_disk)
+        return
     compare_kernels()
     grow(asked.rows_on_disk)
     cost_of_fits()

@@ -1,5 +1,7 @@
 """Every bad label, probability and weight gets an error that says what to do about it."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -64,6 +66,55 @@ def test_labels_held_in_numpy_strings_work():
     assert validate_labels(labels).classes.tolist() == ["no", "yes"]
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["y", "x", "y"], dtype=object),
+        np.array([1, 0, True], dtype=object),
+        np.array([2**70, -1, 2**70], dtype=object),
+        pd.Series(["y", "x", "y"], index=[9, 4, 7], dtype=object),
+        pd.Series(["y", "x", "y"], dtype="string"),
+        pd.Categorical(["y", "x", "y"], categories=["y", "x"]),
+        pd.Categorical(["y", "x", "y"], categories=["z", "y", "x"], ordered=True),
+        pd.CategoricalIndex([2, -3, 2]),
+        pd.Series([0.5, 0.25, 0.5], dtype="category"),
+    ],
+)
+def test_labels_held_as_objects_or_categories_are_those_of_a_plain_array(labels):
+    plain = np.array(np.asarray(labels).tolist())
+    assert _inputs._two_held_labels(labels) is not None
+    assert _inputs._two_held_labels(plain) is None or plain.dtype == object
+    for pos_label in (None, *np.unique(plain).tolist()):
+        found, expected = (validate_labels(rows, pos_label=pos_label) for rows in (labels, plain))
+        assert found.is_positive.tolist() == expected.is_positive.tolist()
+        assert found.classes.tolist() == expected.classes.tolist()
+        assert found.classes.dtype == expected.classes.dtype
+        assert found.pos_label == expected.pos_label
+
+
+def test_held_labels_without_weight_leave_a_single_class():
+    labels = pd.Series(["y", "x", "y", "x"])
+    for kind in ("category", "string", object):
+        checked, _ = validate_weighted_labels(labels.astype(kind), [1, 2, 0, 0])
+        assert checked.is_positive.tolist() == [True, False, True, False]
+        with pytest.raises(ValueError, match=r"got one class only: \['y'\]"):
+            validate_weighted_labels(labels.astype(kind), [1, 0, 2, 0])
+    with pytest.raises(ValueError, match="pos_label must be one of the two"):
+        validate_labels(labels.astype("category"), pos_label="z")
+
+
+def test_held_labels_take_a_byte_a_row():
+    labels = np.tile(np.array(["no", "yes"], dtype=object), 200_000)
+    for held in (labels, pd.Categorical(labels)):
+        validate_labels(held)
+        tracemalloc.start()
+        validate_labels(held)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        # A block of labels as a list is the rest.
+        assert peak < 4 * len(labels)
+
+
 def test_one_byte_labels_are_not_copied():
     for dtype in (bool, np.int8, np.uint8):
         labels = np.array([0, 1, 1], dtype=dtype)
@@ -95,6 +146,18 @@ def test_one_byte_labels_are_not_copied():
         ),
         (pd.Series(["a", pd.NA], dtype="string"), "labels must not be missing; row 1 holds"),
         (pd.Categorical(["a", None, "b"]), "labels must not be missing; row 1 holds nan"),
+        (pd.Categorical(["a", None, None]), "labels must not be missing; row 1 holds nan"),
+        (pd.Categorical([]), "labels must hold at least one row"),
+        (pd.Categorical([np.inf, 1.0, 1.0]), "labels must not be missing; row 0 holds inf"),
+        (pd.Categorical(["a", "b", "c"]), "got 3: 'a', 'b', 'c'"),
+        (pd.Series(["2020", "2021"], dtype="M8[ns]").astype("category"), "got dtype datetime64"),
+        (np.array([1, (2,)], dtype=object), r"labels must be single values; row 1 holds \(2,\)"),
+        (np.array([1, {}], dtype=object), r"labels must be single values; row 1 holds \{\}"),
+        (np.array(["a", "a"], dtype=object), r"got one class only: \['a'\]"),
+        (np.array([], dtype=object), "labels must hold at least one row"),
+        (np.array([["a", "b"]], dtype=object), r"one label per row, got shape \(1, 2\)"),
+        (pd.MultiIndex.from_tuples([(1, 2), (3, 4)]), "labels must be single values; row 0"),
+        (np.ma.array(["a", "b"], mask=[0, 1], dtype=object), "labels must not be missing"),
         ([1, 1, 1], r"labels must hold two classes, got one class only: \[1\]"),
         (["a", "a"], r"got one class only: \['a'\]"),
         ([0, 1, 2], "got 3: 0, 1, 2. Only binary classification is supported"),

@@ -156,10 +156,15 @@ def validate_weighted_labels(
     Only rows of positive weight determine the two classes; a value that occurs only in rows of
     weight zero does not count.
     """
-    values = _label_values(labels, name)
+    held = _two_held_labels(labels)
+    values = _label_values(labels, name) if held is None else held[1]
     weight = validate_sample_weight(sample_weight, len(values))
     counted = values if weight is None else values[weight > 0]
-    classes, is_second = _two_classes(counted, name)
+    if held is None:
+        classes, is_second = _two_classes(counted, name)
+    else:
+        classes, is_second = held
+        _refuse_single_class(classes[[not counted.all(), bool(counted.any())]], name)
     if pos_label is None:
         pos_label = classes[1]
     elif not any(are_equal(pos_label, value) for value in classes.tolist()):
@@ -167,7 +172,9 @@ def validate_weighted_labels(
             f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
             "Pass the class you want to detect, with the same type as in the labels."
         )
-    if weight is not None or pos_label != classes[1]:
+    if held is not None:
+        is_second = is_second if are_equal(pos_label, classes[1]) else ~is_second
+    elif weight is not None or pos_label != classes[1]:
         is_second = rows_equal_to(values, pos_label)
     if weight is not None:
         _refuse_lost_class(weight, is_second, classes, pos_label)
@@ -564,17 +571,72 @@ def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArr
             f"{name} must hold two classes, got continuous values such as {classes.tolist()[0]!r}. "
             "Unknown label type: continuous. Cut the values at a threshold, or use a regressor."
         )
-    if len(classes) == 1:
-        raise ValueError(
-            f"{name} must hold two classes, got one class only: {classes.tolist()}. "
-            "Pass rows of both classes."
-        )
+    _refuse_single_class(classes, name)
     shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
     raise ValueError(
         f"{name} must hold two classes, got {len(classes)}: {shown}. Only binary "
         "classification is supported. The type of the target is multiclass. Wrap the "
         "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
     )
+
+
+def _refuse_single_class(classes: NDArray[Any], name: str) -> None:
+    if len(classes) == 1:
+        raise ValueError(
+            f"{name} must hold two classes, got one class only: {classes.tolist()}. "
+            "Pass rows of both classes."
+        )
+
+
+class _NumberOf(dict[Any, int]):
+    """The numbers 0 and 1 of two labels, in the order in which they are first seen."""
+
+    def __missing__(self, label: Any) -> int:
+        if len(self) == 2 or _is_no_label(label) or _is_container(label):
+            raise ValueError("not one of two labels")
+        return self.setdefault(label, len(self))
+
+
+def _two_held_labels(labels: Any) -> tuple[NDArray[Any], BoolArray] | None:
+    """Return the classes of labels held as objects or categories, and which rows have the second.
+
+    Objects are looked up a block at a time, without copying or comparing all of them; of categories
+    only the codes are read. None for all other labels, and for those that must be refused.
+    """
+    try:
+        held = getattr(labels, "array", labels)  # that of a Series of pandas
+        kind = getattr(getattr(held, "dtype", None), "kind", None)
+        is_masked = isinstance(held, np.ma.MaskedArray)
+        if kind not in ("O", "T") or is_masked or getattr(held, "ndim", 0) != 1:
+            return None
+        with np.errstate(over="ignore"):  # as in _two_classes
+            found = _two_categories(held) if hasattr(held, "codes") else _two_objects(held)
+            if found is None:
+                return None
+            (first, second), is_second = found
+            low, high = min(first, second), max(first, second)
+            # As in _two_values: numbers or strings get their own dtype.
+            return np.array([low, high]), is_second if high is second else ~is_second
+    except (OverflowError, TypeError, ValueError):
+        return None
+
+
+def _two_objects(held: Any) -> tuple[list[Any], BoolArray] | None:
+    numbers = _NumberOf()
+    codes = np.empty(len(held), dtype=bool)
+    for rows in blocks(len(held)):
+        block = np.asarray(held[rows], dtype=object).tolist()
+        codes[rows] = np.fromiter(map(numbers.__getitem__, block), bool, len(block))
+    return (list(numbers), codes) if len(numbers) == 2 else None
+
+
+def _two_categories(held: Any) -> tuple[list[Any], BoolArray] | None:
+    found = _two_values(held.codes) if len(held) else None
+    if found is None or found[0][0] < 0:  # the code of missing values
+        return None
+    categories = _of_label_type(np.asarray(held.categories), "labels")
+    values = [categories[code] for code in found[0].tolist()]
+    return None if any(map(_is_no_label, values)) else (values, found[1])
 
 
 def _two_values(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:

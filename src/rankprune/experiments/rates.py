@@ -32,6 +32,7 @@ from rankprune.experiments._mnist import CELLS, DIGITS, GRID, noisy_digit
 from rankprune.experiments._mnist_pruning import mnist_f1
 from rankprune.experiments._outcomes import FINAL_MODELS, METRICS, STRATEGIES, outcomes
 from rankprune.experiments._table import Table
+from rankprune.experiments._unbinned import UNBINNED, unbinned_rates
 
 _log = logging.getLogger("rankprune")
 
@@ -308,10 +309,8 @@ def _mnist_rates_table(n_jobs: int) -> Table:
     errors = np.array(
         Parallel(n_jobs=n_jobs)(delayed(_grid_errors)(digit) for digit in DIGITS)
     ).mean(axis=(0, 1))
-    rows = [
-        [estimator, f"{errors[e][0]:.4f}", f"{errors[e][1]:.4f}"]
-        for e, estimator in enumerate(_GRID_ESTIMATORS)
-    ]
+    names = [*_GRID_ESTIMATORS, *(f"{name}, every distinct score" for name in UNBINNED)]
+    rows = [[name, f"{errors[e][0]:.4f}", f"{errors[e][1]:.4f}"] for e, name in enumerate(names)]
     return Table(
         "MNIST: error of the noise rates",
         f"Logistic regression, 3 folds, {len(GRID)} noise cells x {len(DIGITS)} digits: mean "
@@ -324,14 +323,17 @@ def _mnist_rates_table(n_jobs: int) -> Table:
 def _grid_errors(digit: int) -> NDArray[np.float64]:
     def compute() -> dict[str, NDArray[np.float64]]:
         noisy = noisy_digit(load_mnist("train"), digit, "grid", GRID)
-        table = np.empty((len(GRID), len(_GRID_ESTIMATORS), 2))
+        table = np.empty((len(GRID), len(_GRID_ESTIMATORS) + len(UNBINNED), 2))
         for cell in range(len(GRID)):
             labels = np.ascontiguousarray(noisy.labels[:, cell])
             truth = true_rates(noisy.is_digit, labels)
             scores = noisy.probabilities[:, cell].astype(np.float64)
-            for e, name in enumerate(_GRID_ESTIMATORS):
-                rates = four_rates(NOISE_ESTIMATORS[name](labels.view(np.int8), scores))
-                table[cell, e] = np.abs(rates - truth)[[0, 2]]
+            found = [
+                NOISE_ESTIMATORS[name](labels.view(np.int8), scores) for name in _GRID_ESTIMATORS
+            ]
+            found += [unbinned_rates(name, labels, scores) for name in UNBINNED]
+            for e, rates in enumerate(found):
+                table[cell, e] = np.abs(four_rates(rates) - truth)[[0, 2]]
         return {"errors": table}
 
     return cached(f"mnist-grid-errors-{digit}", compute)["errors"]

@@ -258,12 +258,31 @@ class TestBytes:
             (lambda data: data[:-8] + b"\xff" * 8, "numbers that no rows have"),
             (lambda data: data[:-1] + b"\xc0", "numbers that no rows have"),
             (lambda data: data.replace(b'"squares": null', b'"squares": 3'), "not iterable"),
+            (lambda data: data.replace(b"null", b'["inf", "0x1p+0"]'), "that no rows have"),
+            (lambda data: data.replace(b'["268435456"', b'["-1"'), "that no rows have"),
+            (lambda data: data.replace(b'["268435456"', b'["1073741825"'), "no rows have"),
+            (lambda data: data.replace(b'["268435456"', b'["0x1p+3"'), "no rows have"),
+            (lambda data: data.replace(b'["268435456", ', b"["), "not enough values"),
+            (lambda data: data.replace(b"0x1.0000000000000p-2", b"0x1p+1"), "no rows have"),
+            (lambda data: data.replace(b"0x1.0000000000000p-2", b"nan"), "no rows have"),
+            (lambda data: data.replace(b'["0x1.0000000000000p-2", ', b"["), "not enough values"),
+            (lambda data: data[:-8] + np.float64(0.5).tobytes(), "no rows have"),
+            (lambda data: data[: -16 * N_BINS] + bytes(16 * N_BINS), "no rows have"),
         ],
     )
     def test_others_are_refused(self, change, message):
         sketch = ScoreSketch().update([0, 1], [0.25, 1.0])
         with pytest.raises(ValueError, match=message):
             ScoreSketch.from_bytes(change(sketch.to_bytes()))
+
+    def test_sums_that_rounding_made_too_large_survive_swapping(self):
+        weight = np.random.default_rng(0).random((50, 1000))
+        for weights in weight:
+            sketch = ScoreSketch().update(np.arange(1000) % 2, np.ones(1000), weights)
+            assert ScoreSketch.from_bytes(sketch.to_bytes()) == sketch
+            swapped = sketch.swap()
+            assert min(swapped.score_sums) >= 0
+            assert ScoreSketch.from_bytes(swapped.to_bytes()) == swapped
 
 
 class TestCounts:
@@ -313,6 +332,10 @@ class TestErrors:
     def test_other_labels_are_refused(self, labels, message):
         with pytest.raises(ValueError, match=message):
             ScoreSketch().update(labels, [0.1, 0.2])
+
+    def test_only_sketches_merge(self):
+        with pytest.raises(TypeError, match="other must be a ScoreSketch, got bytes"):
+            ScoreSketch().merge(ScoreSketch().to_bytes())
 
     def test_labels_need_probabilities(self):
         with pytest.raises(TypeError, match="probabilities must be given with labels"):

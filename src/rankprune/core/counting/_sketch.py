@@ -36,6 +36,8 @@ from rankprune.core.counting._score_groups import ScoreGroups
 UNITS = 1 << 30
 # Extremes are kept to one part in this, so that 1 - extreme is exact and swapping can be undone.
 _PARTS = 2.0**53
+# By how much rounding may enlarge a sum of fractional weights.
+_ROUNDED_UP = 1 + 1e-9
 _MAGIC, _VERSION = b"rankprune score sketch\n", 1
 _Sum = int | float
 
@@ -221,6 +223,11 @@ class ScoreSketch:
 
     def merge(self, other: ScoreSketch) -> ScoreSketch:
         """Return the sketch of the rows of both."""
+        if not isinstance(other, ScoreSketch):
+            raise TypeError(
+                f"other must be a ScoreSketch, got {type(other).__name__}. Add rows with update, "
+                "or read stored bytes with ScoreSketch.from_bytes."
+            )
         merged = ScoreSketch()
         merged.counts = self.counts + other.counts
         merged.score_sums = (
@@ -238,9 +245,10 @@ class ScoreSketch:
         swapped = ScoreSketch()
         swapped.counts = np.ascontiguousarray(self.counts[::-1, ::-1])
         negative, positive = self.score_sums
+        # Sums of fractional weights are rounded: scores of 1 may add up to more than their mass.
         swapped.score_sums = (
-            self.n_positive * UNITS - positive,
-            self.n_negative * UNITS - negative,
+            max(self.n_positive * UNITS - positive, 0),
+            max(self.n_negative * UNITS - negative, 0),
         )
         swapped.extremes = (1 - self.extremes[1], 1 - self.extremes[0])
         if self._squares is not None:
@@ -334,16 +342,34 @@ class ScoreSketch:
         counts = np.frombuffer(body, dtype="<f8").astype(np.float64)
         sketch = cls()
         sketch.counts = counts.reshape(2, N_BINS)
-        sums = [_sum_of(text) for text in header["score_sums"]]
-        extremes = [float.fromhex(text) for text in header["extremes"]]
-        sketch.score_sums, sketch.extremes = (sums[0], sums[1]), (extremes[0], extremes[1])
+        negative, positive = map(_sum_of, header["score_sums"])
+        lowest, highest = map(float.fromhex, header["extremes"])
+        sketch.score_sums, sketch.extremes = (negative, positive), (lowest, highest)
         if header["squares"] is not None:
             squares = [float.fromhex(text) for text in header["squares"]]
             sketch._squares = np.array([squares[0], squares[1]])
-        numbers = [*sketch.counts.ravel(), *sums, *sketch.extremes, *sketch._square_sums()]
-        if not (np.array(numbers, dtype=np.float64) >= 0).all() or not np.isfinite(counts).all():
+        if not sketch._is_possible():
             raise ValueError("they hold numbers that no rows have")
         return sketch
+
+    def _is_possible(self) -> bool:
+        """Return whether there can be rows with these counts, sums and extremes."""
+        squares = self._square_sums()
+        # Written so that NaN, which compares false, is caught too.
+        if not all(((part >= 0) & (part < np.inf)).all() for part in (self.counts, squares)):
+            return False
+        if self._squares is None:
+            are_whole = (self.counts == np.floor(self.counts)).all()
+            if not (are_whole and all(isinstance(total, int) for total in self.score_sums)):
+                return False
+        masses, (lowest, highest) = self.masses, self.extremes
+        largest = UNITS if self._squares is None else UNITS * _ROUNDED_UP
+        if not any(masses):
+            return self.score_sums == (0, 0) and (lowest, highest) == (1.0, 0.0)
+        return 0 <= lowest <= highest <= 1 and all(
+            0 <= total <= mass * largest
+            for total, mass in zip(self.score_sums, masses, strict=True)
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ScoreSketch) and self.to_bytes() == other.to_bytes()
