@@ -306,6 +306,12 @@ def test_an_unknown_encoding_or_delimiter_is_refused(tmp_path):
         TableError, match=r"encoding must be the name of a text encoding, got 'hex'"
     ):
         open_table(path, encoding="hex").__enter__()
+    with pytest.raises(
+        TableError, match=r"encoding must be the name of a text encoding, got 'idna'"
+    ):
+        open_table(path, encoding="idna").__enter__()
+    with pytest.raises(TableError, match=r"t\.csv must be UTF-16 text, but: .* Pass its encoding"):
+        open_table(path, encoding="utf-16").__enter__()
     with pytest.raises(TableError, match=r"delimiter must be a single character"):
         open_table(path, delimiter=";;").__enter__()
 
