@@ -15,6 +15,7 @@ from rankprune import (
     check_labels,
     estimate_noise_rates,
     flip_labels,
+    noise_rate_intervals,
     stream,
 )
 from rankprune.core import (
@@ -62,6 +63,14 @@ HUGE = 10**400
         ),
         (lambda: validate_labels(LABELS, pos_label=pd.NA), "pos_label must be one of"),
         (lambda: validate_labels(LABELS, pos_label=np.array([1])), "pos_label must be one of"),
+        *(
+            (call, r"method must be one of .* got array\(\[0.3, 0.2\]\)")
+            for call in (
+                lambda: estimate_noise_rates(LABELS, SCORES, method=np.array([0.3, 0.2])),
+                lambda: noise_rate_intervals(LABELS, SCORES, method=np.array([0.3, 0.2])),
+                lambda: ConfidentState(method=np.array([0.3, 0.2])),
+            )
+        ),
         (lambda: validate_probabilities([HUGE, 0.1], 2), "probabilities must be real numbers"),
         (
             lambda: validate_probabilities(np.array([np.complex128(0.5), 0.1], dtype=object), 2),

@@ -10,7 +10,7 @@ import pytest
 
 from noisy_table import NAMES, noisy_rows, write_csv
 
-pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("skops")
 
 QUICK = ("--scorer", "model")
@@ -57,6 +57,51 @@ def test_formulas_are_disarmed_wherever_a_spreadsheet_may_open_them(command, tmp
     assert written.count("'\u200b=cmd") == 150
     code, out, _ = command(*words, "--force", "--format", "jsonl")
     assert '"\u200b=cmd' in out
+
+
+def records(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_predictions_beside_a_table_are_disarmed_on_demand(command, tmp_path):
+    rows, *_ = noisy_rows(150)
+    label = NAMES.index("label")
+    rows = [
+        [*row[:label], "=yes" if row[label] == "yes" else "no", *row[label + 1 :], f"@sum{i}"]
+        for i, row in enumerate(rows)
+    ]
+    path = write_csv(tmp_path / "t.csv", rows, [*NAMES, "name"])
+    run, model = tmp_path / "t.csv.rankprune", tmp_path / "m.skops"
+    words = ("--label", "label", "--positive", "=yes", "--drop", "name", *QUICK, "-q")
+    assert command("check", path, *words)[0] == 0
+    assert command("train", run, "-o", model, "-q")[0] == 0
+    for options in ((), ("--spreadsheet-safe",)):
+        output = tmp_path / f"p{len(options)}.csv"
+        assert command("predict", model, path, "-q", "-o", output, *options)[0] == 0
+        cells = records(output)
+        mark = "'" * len(options)
+        assert [row["name"] for row in cells] == [f"{mark}@sum{i}" for i in range(150)]
+        assert {row["rankprune_label"] for row in cells} == {f"{mark}=yes", "no"}
+        assert {row["label"] for row in cells} == {f"{mark}=yes", "no"}
+
+
+def test_formulas_in_binary_columns_are_disarmed_in_text_files_only(command, tmp_path):
+    path = tmp_path / "t.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT i % 2 AS label, CASE WHEN i % 10 < 2 THEN 0.9 - 0.8 * (i % 2) "
+            "ELSE 0.1 + 0.8 * (i % 2) END AS p, CAST('=1+' || i AS BLOB) AS raw "
+            f"FROM range(120) r(i)) TO '{path}' (FORMAT parquet)"
+        )
+    words = ("--label", "label", "--probabilities", "p", "-q")
+    assert command("check", path, *words)[0] == 0
+    for ending in ("csv", "parquet"):
+        words = ("-q", "--spreadsheet-safe", "-o", tmp_path / f"o.{ending}")
+        assert command("export", tmp_path / "t.parquet.rankprune", *words)[0] == 0
+    assert [row["raw"] for row in records(tmp_path / "o.csv")] == [f"'=1+{i}" for i in range(120)]
+    found = duckdb.sql(f"SELECT raw FROM '{tmp_path / 'o.parquet'}'").fetchall()
+    assert found == [(f"=1+{i}".encode(),) for i in range(120)]
 
 
 @pytest.mark.parametrize("cell", ["\r=cmd", "a\r=cmd", "a\n=cmd", 'a"\r,=cmd'])

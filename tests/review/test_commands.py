@@ -80,7 +80,8 @@ def test_a_table_without_suspects_can_still_be_reviewed(command, served, tmp_pat
         (("--overlap", "some"), "must be a share"),
         (("--reviewer", " "), "--reviewer must be printable names"),
         (("--image-root", "none"), "--image-root must be a folder"),
-        (("--guideline", "none.txt"), "none.txt"),
+        (("--guideline", "none.txt"), "must be a text file; none.txt does not exist. Check its"),
+        (("--guideline", "/dev/zero"), "at most 100,000 characters, but /dev/zero has more."),
         (("--port", "99999"), "--port"),
     ],
 )

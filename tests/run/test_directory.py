@@ -375,6 +375,27 @@ def test_numbers_of_rows_that_contradict_each_other_are_refused_by_name(run, cha
         LabelCheck.load(run)
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("calibration", "high", 0),
+        ("separability", "negative", "low", 3),
+        ("intervals", "positive_noise_rate", "high"),
+    ],
+    ids=str,
+)
+def test_intervals_without_their_estimates_are_refused_by_name(run, place):
+    result = json.loads((run / RESULT).read_bytes())
+    *outer, last = place
+    inner = result
+    for name in outer:
+        inner = inner[name]
+    inner[last] = 9.0 if "low" in place else -9.0
+    reseal(run, **{place[0]: result[place[0]]})
+    with pytest.raises(TableError, match=r"result\.json is incomplete. Check again"):
+        LabelCheck.load(run)
+
+
 def test_a_record_that_counts_other_rows_than_its_table_is_not_blamed_on_the_table(run):
     source = json.loads((run / RESULT).read_bytes())["source"]
     reseal(run, source={**source, "n_rows": 201})

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -171,6 +172,13 @@ def test_no_claim_is_left_by_an_error(tmp_path, monkeypatch):
     assert names(tmp_path) == []
     with pytest.raises(FileNotFoundError):
         new_part(tmp_path / "missing")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="other systems have no such folder")
+@pytest.mark.parametrize("make", [new_part, new_part_folder])
+def test_a_folder_that_never_takes_new_files_is_not_tried_for_ever(make):
+    with pytest.raises(OSError, match="No such file"):
+        make(Path("/proc"))
 
 
 def test_without_locks_nothing_is_swept_and_nothing_waits(tmp_path, monkeypatch):

@@ -51,18 +51,19 @@ def test_a_mistyped_column_of_parquet_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("name", "content", "options"),
     [
-        ("t.jsonl", b'{"size": 1, "target": "yes"}\n'),
-        ("t.csv", b""),
-        ("t.csv.gz", PACKED[:12]),
-        ("t.csv", b"x" * _HEAD),
+        ("t.jsonl", b'{"size": 1, "target": "yes"}\n', {}),
+        ("t.csv", b"", {}),
+        ("t.csv.gz", PACKED[:12], {}),
+        ("t.csv", b"x" * _HEAD, {}),
+        ("t.csv", TEXT.encode(), {"encoding": "utf-16"}),
     ],
 )
-def test_what_the_first_bytes_do_not_show_is_left_to_the_reader(tmp_path, name, content):
+def test_what_the_first_bytes_do_not_show_is_left_to_the_reader(tmp_path, name, content, options):
     path = tmp_path / name
     path.write_bytes(content)
-    refuse(path)
+    refuse(path, **options)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="named pipes of other systems differ")

@@ -243,6 +243,21 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
         change()
 
 
+def test_a_file_that_is_replaced_by_one_of_the_same_size_and_time_is_refused(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ROWS)
+    other = tmp_path / "other.csv"
+    other.write_bytes(path.read_bytes().replace(b"007", b"008"))
+    os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+
+    def replace():
+        with open_table(path) as table:
+            other.replace(path)
+            return table.names
+
+    with pytest.raises(TableError, match=r"t\.csv changed while it was being read"):
+        replace()
+
+
 def test_timestamps_do_not_depend_on_the_time_zone(tmp_path):
     path = tmp_path / "t.parquet"
     duckdb.execute(f"COPY (SELECT TIMESTAMPTZ '2024-01-01 23:30:00+00' AS t) TO '{path}'")
@@ -306,6 +321,12 @@ def test_an_unknown_encoding_or_delimiter_is_refused(tmp_path):
         TableError, match=r"encoding must be the name of a text encoding, got 'hex'"
     ):
         open_table(path, encoding="hex").__enter__()
+    with pytest.raises(
+        TableError, match=r"encoding must be the name of a text encoding, got 'idna'"
+    ):
+        open_table(path, encoding="idna").__enter__()
+    with pytest.raises(TableError, match=r"t\.csv must be UTF-16 text, but: .* Pass its encoding"):
+        open_table(path, encoding="utf-16").__enter__()
     with pytest.raises(TableError, match=r"delimiter must be a single character"):
         open_table(path, delimiter=";;").__enter__()
 

@@ -18,7 +18,12 @@ from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates, ScoreSke
 from rankprune.core._answer import acts
 from rankprune.core._verdict import judge
 from rankprune.core._weights import class_weights
-from rankprune.core.estimators._registry import EXACT, NoiseEstimator, rates_of_sketch
+from rankprune.core.estimators._registry import (
+    EXACT,
+    NoiseEstimator,
+    is_exact,
+    rates_of_sketch,
+)
 from rankprune.run._directory import SCORES
 from rankprune.run._findings import Confident, Histogram, SuspectRow
 from rankprune.run._scores import SavedScores, Tally, copy_scores_sql
@@ -131,7 +136,7 @@ class _Spooled:
 
     def rates(self, method: NoiseEstimator | str | None, sketch: ScoreSketch) -> NoiseRates:
         """Return the estimated rates."""
-        if method == EXACT:
+        if is_exact(method):
             return estimate_noise_rates(self._batches, method=EXACT)
         return rates_of_sketch(sketch, method)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rankprune.cli._options import FILE, RUN, force_option, shown, table_of_run
+from rankprune.cli._options import FILE, RUN, force_option, safe_option, shown, table_of_run
 from rankprune.cli._output import say
 from rankprune.cli._reviewed import run_inputs, say_settled
 
@@ -42,11 +42,7 @@ from rankprune.cli._reviewed import run_inputs, say_settled
     help="Run directory, or its review.sqlite, whose reviews to add to those of RUN; may be "
     "repeated. Implies --reviewed.",
 )
-@click.option(
-    "--spreadsheet-safe",
-    is_flag=True,
-    help="Put an apostrophe before cells that a spreadsheet would read as formulas.",
-)
+@safe_option
 @table_of_run
 @force_option
 @shown

@@ -158,6 +158,11 @@ learned_options = add_options(
     ),
 )
 force_option = click.option("--force", is_flag=True, help="Replace existing output.")
+safe_option = click.option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="Put an apostrophe before cells that a spreadsheet would read as formulas.",
+)
 table_of_run = click.option(
     "--table", type=FILE, help="Current path of the table (default: its original path)."
 )

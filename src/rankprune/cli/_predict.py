@@ -14,6 +14,7 @@ from rankprune.cli._options import (
     force_option,
     form_option,
     read_options,
+    safe_option,
     shown,
 )
 from rankprune.cli._output import print_rows
@@ -41,6 +42,7 @@ from rankprune.cli._progress import progress
     type=FILE,
     help="Write TABLE with two more columns to this CSV, TSV or Parquet file.",
 )
+@safe_option
 @read_options
 @form_option("csv", "jsonl", "json", "text")
 @force_option
@@ -62,6 +64,7 @@ def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
             embeddings=asked["embeddings"],
             encoding=asked["encoding"],
             delimiter=asked["delimiter"],
+            spreadsheet_safe=asked["spreadsheet_safe"],
         )
     if output is not None:
         click.echo(output)

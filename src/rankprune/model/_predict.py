@@ -24,6 +24,7 @@ def predict_table(
     embeddings: Any = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    spreadsheet_safe: bool = False,
 ) -> NDArray[np.float64]:
     """Return the probability of the positive label for each row, and optionally write a table.
 
@@ -34,6 +35,8 @@ def predict_table(
         As in `check_table`.
     output : Path, default=None
         File to write the table to, with two more columns: the probability and the label.
+    spreadsheet_safe : bool, default=False
+        Put an apostrophe before cells of the output that a spreadsheet would read as formulas.
     """
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
         if output is not None:
@@ -43,5 +46,7 @@ def predict_table(
         if output is not None:
             labels = np.asarray([model.negative, model.positive], dtype=object)
             beside = dict(zip(PREDICTED, (found, labels[(found > 0.5).astype(int)]), strict=True))
-            write_table(opened, output, beside=beside, n_expected=opened.n_rows)
+            write_table(
+                opened, output, beside=beside, safe=spreadsheet_safe, n_expected=opened.n_rows
+            )
     return found

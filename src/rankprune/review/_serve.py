@@ -24,6 +24,7 @@ from rankprune.run._directory import LOG_FILE
 # At most this many suspects are read when a review begins.
 TOP = 10_000
 _MAX_NAME = 60
+_LONGEST_GUIDELINE = 100_000
 # Addresses that only this machine can reach.
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # These stand for all addresses of this machine.
@@ -185,12 +186,24 @@ def checked_reviewers(names: Sequence[str]) -> list[str]:
 def read_guideline(path: Path) -> str:
     """Return the text that reviewers are shown."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            # Devices may never end.
+            text = file.read(_LONGEST_GUIDELINE + 1)
+    except FileNotFoundError as error:
+        raise TableError(
+            f"guideline must be a text file; {path} does not exist. Check its path."
+        ) from error
     except UnicodeDecodeError as error:
         raise TableError(
             f"guideline must be UTF-8 text; byte {error.start} of {path} is not valid UTF-8. Save "
             "the file as UTF-8."
         ) from error
+    if len(text) > _LONGEST_GUIDELINE:
+        raise TableError(
+            f"guideline must have at most {_LONGEST_GUIDELINE:,} characters, but {path} has more. "
+            "Show reviewers a shorter text."
+        )
+    return text
 
 
 def is_loopback(host: str) -> bool:

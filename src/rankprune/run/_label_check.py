@@ -266,7 +266,7 @@ class LabelCheck:
 
 
 def _refuse_impossible(check: LabelCheck) -> None:
-    """Raise an error if the numbers of rows in a record contradict each other."""
+    """Raise an error if the numbers in a record contradict each other."""
     tally = check.tally
     possible = (
         0 <= tally.n_positive_suspects <= tally.n_positive
@@ -275,3 +275,9 @@ def _refuse_impossible(check: LabelCheck) -> None:
     )
     if not possible:
         raise ValueError("expected as many rows as labels, and as many labels as suspects, or more")
+    bands: list[tuple[Any, Any]] = [(check.calibration.share_positive, check.calibration)]
+    bands += [(side.noise_rate, side) for side in vars(check.separability).values()]
+    bands += [(one.estimate, one) for _, one in check.intervals.items()]
+    for inside, band in bands:
+        if not np.all((band.low <= inside) & (inside <= band.high)):
+            raise ValueError("expected intervals and bands that hold their estimates")

@@ -165,7 +165,8 @@ def _claimed(path: Path, mode: int, is_folder: bool) -> int | None:
             if os.path.samestat(path.lstat(), os.fstat(handle)):
                 return handle
         except FileNotFoundError:
-            if not path.parent.exists():
+            # Some folders, such as /proc, never take a new file.
+            if not path.parent.exists() or (handle is None and not is_folder):
                 raise
         except BaseException:
             if handle is not None or is_folder:

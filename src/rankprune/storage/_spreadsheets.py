@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# Characters that spreadsheets skip at the start of a cell: control characters and blanks of all
-# kinds, marks of byte order and direction, and characters without a width.
+# Characters that spreadsheets may skip at the start of a cell: control characters and blanks of all
+# kinds, marks of byte order and direction, and characters that are not shown.
 _SKIPPED = (
     (0x1, 0x20),
     (0x7F, 0xA0),
@@ -14,6 +14,7 @@ _SKIPPED = (
     (0x61C, 0x61C),
     (0x115F, 0x1160),
     (0x1680, 0x1680),
+    (0x17B4, 0x17B5),
     (0x180B, 0x180F),
     (0x2000, 0x200F),
     (0x2028, 0x202F),
@@ -24,6 +25,10 @@ _SKIPPED = (
     (0xFE00, 0xFE0F),
     (0xFEFF, 0xFEFF),
     (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFB),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
 )
 # Each also as a full-width and as a small character.
 _STARTS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
@@ -39,7 +44,7 @@ def _pattern(escape: str) -> str:
 
 # For DuckDB, which uses RE2, and for Python.
 FORMULA_RE2 = _pattern(r"\x{%04X}")
-_FORMULA = re.compile(_pattern(r"\u%04x"))
+_FORMULA = re.compile(_pattern(r"\U%08x"))
 
 
 def spreadsheet_safe(text: str) -> str:

@@ -67,7 +67,10 @@ def _names(
         return _parquet_names(path, folder)
     if encoding is None and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         encoding = "utf-16"
-    text = codecs.getincrementaldecoder(encoding or "utf-8")(errors="replace").decode(head)
+    try:
+        text = codecs.getincrementaldecoder(encoding or "utf-8")(errors="replace").decode(head)
+    except UnicodeError:  # such as a missing mark of byte order; reading all rows reports it
+        return None
     if kind != "csv" or not text.strip() or (len(head) == _HEAD and "\n" not in text):
         return None
     place = folder / "table.csv"

@@ -88,12 +88,15 @@ def open_table(
             raise TableError(f"{name} changed while it was being read. Try again.")
 
 
-def _state(path: Path | None) -> tuple[int, int] | None:
-    """Return the size and modification time of a file, or None if it is not a regular file."""
+def _state(path: Path | None) -> tuple[int, ...] | None:
+    """Return what differs if a file is written to or replaced; None if it is not a regular file.
+
+    Its size and modification time may stay, as when an older copy takes its place.
+    """
     if path is None or not path.is_file():
         return None
     found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _file_table(

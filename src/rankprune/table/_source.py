@@ -93,6 +93,11 @@ def spool(path: Path | None, name: str, encoding: str | None, folder: Path) -> S
                     _pass_text(raw, sink, encoding, name)
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise _broken_gzip(name, error) from error
+            except UnicodeError as error:  # such as a missing mark of byte order
+                raise TableError(
+                    f"{name} must be {str(encoding).upper()} text, but: {error}. Pass its "
+                    "encoding, such as encoding='latin-1', or none if it is UTF-8."
+                ) from error
         if not must_copy and path is not None:
             link_or_copy(path, target)
         return Spooled(target, kind, hashed.hash.hexdigest())
@@ -186,7 +191,7 @@ def _is_utf8(encoding: str | None) -> bool:
 
 def refuse_unknown_encoding(encoding: str) -> None:
     try:
-        " ".encode(encoding)
+        " ".encode(encoding).decode(encoding, "replace")
     except (LookupError, UnicodeError) as error:
         raise TableError(
             f"encoding must be the name of a text encoding, got {encoding!r}. Try latin-1, cp1252 "

@@ -64,12 +64,14 @@ def write_table(
     for position, name in (replaced or {}).items():
         new = f"CAST(b.{sql_name(name)} AS {table.types[position]})"
         columns[position] = f"coalesce({new}, {columns[position]})"
-    if safe:
-        columns = [
-            _spreadsheet_safe(column) if _is_text(table.types[i]) else column
-            for i, column in enumerate(columns)
-        ]
     columns += [f"b.{sql_name(name)}" for name in shown]
+    if safe:
+        kinds = [*table.types, *("VARCHAR" if _is_text(added[name]) else "" for name in shown)]
+        formulas = ("VARCHAR", "ENUM") if kind == "parquet" else ("VARCHAR", "ENUM", "BLOB")
+        columns = [
+            _spreadsheet_safe(column) if of.startswith(formulas) else column
+            for of, column in zip(kinds, columns, strict=True)
+        ]
     source = f"(SELECT * FROM {table._source}) t"
     if added:
         table._connection.register("beside", added)
@@ -163,8 +165,8 @@ def _header(names: Sequence[str], delimiter: str, safe: bool) -> bytes:
     return (delimiter.join(quoted) + "\n").encode()
 
 
-def _is_text(kind: str) -> bool:
-    return kind.startswith(("VARCHAR", "ENUM"))
+def _is_text(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "OUT"
 
 
 def _spreadsheet_safe(column: str) -> str:

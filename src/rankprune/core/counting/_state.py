@@ -32,9 +32,9 @@ from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.estimators._confident_counts import ClassSums, rates_from_counts
 from rankprune.core.estimators._registry import (
     DEFAULT_ESTIMATOR,
-    EXACT,
     NoiseEstimator,
     find_noise_estimator,
+    is_exact,
     rates_of_sketch,
     threshold_reason,
     with_warning,
@@ -100,7 +100,7 @@ class ConfidentState:
         self._n_seen = 0
         self._histogram = ScoreHistogram()
         # In place of sums and histogram, unless rates are known or exact.
-        is_sketched = noise_rates is None and method != EXACT
+        is_sketched = noise_rates is None and not is_exact(method)
         self._sketch = ScoreSketch() if is_sketched else None
         self._thresholds: tuple[float, float] | None = None
         self._rates: NoiseRates | None = None

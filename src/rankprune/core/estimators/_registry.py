@@ -187,7 +187,7 @@ def estimate_noise_rates(
 
 def rates_of_sketch(sketch: ScoreSketch, method: str | NoiseEstimator | None) -> NoiseRates:
     """Return the estimate from a sketch alone; emit at most one warning."""
-    if method == EXACT:
+    if is_exact(method):
         raise ValueError(
             f"method must not be {EXACT!r} for a ScoreSketch, since the paper's estimator compares "
             "each score with exact means. Pass labels and probabilities, or use another method."
@@ -244,7 +244,7 @@ def estimate_unknown_rates(
 
     ``sketch`` is that of the inputs, if it is at hand.
     """
-    if method == EXACT:
+    if is_exact(method):
         rates = confident_counts(
             inputs.is_positive.view(np.int8),
             inputs.probabilities,
@@ -292,6 +292,12 @@ def find_noise_estimator(method: str | NoiseEstimator | None) -> NoiseEstimator:
             "A callable takes (labels, probabilities, *, sample_weight=None)."
         )
     return NOISE_ESTIMATORS[method]
+
+
+def is_exact(method: str | NoiseEstimator | None) -> bool:
+    """Return whether a noise estimator needs every score, and then means of some of them."""
+    # Arrays are compared one value at a time, and are refused later.
+    return isinstance(method, str) and method == EXACT
 
 
 def is_on_sketch(method: str | NoiseEstimator | None) -> bool:
