@@ -130,8 +130,9 @@ def test_any_two_labels_give_the_same_model_and_come_back(labels, classes):
 def test_the_first_label_may_be_the_positive_one():
     """Naming the other class swaps the rates and leaves the model alone."""
     one, other = model().fit(X, Y), model(pos_label=0).fit(X, Y)
-    assert one.noise_rates_.positive_noise_rate == other.noise_rates_.negative_noise_rate
-    assert one.noise_rates_.negative_noise_rate == other.noise_rates_.positive_noise_rate
+    rates, swapped = one.noise_rates_, other.noise_rates_
+    assert rates.positive_noise_rate == pytest.approx(swapped.negative_noise_rate, abs=1e-12)
+    assert rates.negative_noise_rate == pytest.approx(swapped.positive_noise_rate, abs=1e-12)
     assert one.probabilities_ == pytest.approx(1 - other.probabilities_, abs=1e-12)
     assert (one.prune_mask_ == other.prune_mask_).all()
     assert other.classes_.tolist() == [0, 1]
@@ -692,23 +693,32 @@ def test_tags_follow_the_estimator():
 
 def test_intervals_of_the_fit_are_those_of_its_probabilities():
     fitted = model().fit(X, Y)
-    found = fitted.noise_rate_intervals(n_resamples=20, random_state=3)
+    found = fitted.noise_rate_intervals(covers="rows", n_resamples=20, random_state=3)
     assert found == noise_rate_intervals(
-        Y, fitted.probabilities_, n_resamples=20, random_state=np.random.default_rng(3)
+        Y,
+        fitted.probabilities_,
+        covers="rows",
+        n_resamples=20,
+        random_state=np.random.default_rng(3),
     )
     assert found.positive_noise_rate.estimate == fitted.noise_rates_.positive_noise_rate
-    assert "not the error of the model" in found.positive_noise_rate.covers
+    assert found.covers == "rows"
+    assert fitted.noise_rate_intervals() == fitted.noise_rates_.intervals
+    wide = fitted.noise_rate_intervals(level=0.99)
+    assert wide == noise_rate_intervals(Y, fitted.probabilities_, level=0.99)
+    with pytest.raises(ValueError, match='covers must be "truth" or "rows", got \'refits\''):
+        fitted.noise_rate_intervals(covers="refits")
 
 
 def test_intervals_over_refits_cover_the_models_too():
     fitted = model(cv=3).fit(X, Y)
-    rows = fitted.noise_rate_intervals(n_resamples=30, random_state=0).positive_noise_rate
+    rows = fitted.noise_rate_intervals().positive_noise_rate
     refits = fitted.noise_rate_intervals(X, n_resamples=10, random_state=0)
     again = fitted.noise_rate_intervals(X, n_resamples=10, random_state=0)
     assert refits == again
     assert refits.n_resamples == 10
     assert refits.positive_noise_rate.low < refits.positive_noise_rate.high
-    assert "folds and models fitted" in refits.positive_noise_rate.covers
+    assert refits.covers == "refits"
     assert refits.positive_noise_rate.estimate == rows.estimate
     groups = np.arange(N) // 2
     assert fitted.noise_rate_intervals(X, groups=groups, n_resamples=2).n_resamples == 2

@@ -44,13 +44,19 @@ def test_of_metrics_on_clean_labels(drawn, pair, level):
 
 
 @settings(max_examples=15)
-@given(labeled(30), st.sampled_from(["curve", "tight", "confident-counts"]))
-def test_of_noise_rates(drawn, method):
+@given(
+    labeled(30),
+    st.sampled_from(["learned", "curve", "tight", "confident-counts"]),
+    st.sampled_from(["truth", "rows"]),
+)
+def test_of_noise_rates(drawn, method, covers):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = noise_rate_intervals(*drawn, method=method, n_resamples=20, random_state=0)
+        found = noise_rate_intervals(
+            *drawn, method=method, covers=covers, n_resamples=20, random_state=0
+        )
     intervals = dict(found.items())
-    assert len(intervals) == 5
+    assert len(intervals) == 6
     for name, interval in intervals.items():
         assert holds(interval), name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,19 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 from rankprune.core import NoiseRates, correction_weights, prune_labels
 from rankprune.core._auc import are_counts
 from rankprune.core._inputs import BinaryLabels, BoolArray, FloatArray, count_true
+from rankprune.core._interval_records import REFITS, ROWS, TRUTH, NoiseRateIntervals
 from rankprune.core._intervals import (
     KnownRates,
-    NoiseRateIntervals,
     drawn_weight,
     estimate_drawn,
     intervals_from,
     label_rows,
+    learned_intervals,
     resamples,
     row_intervals,
 )
 from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import as_generator
-from rankprune.core._verdict_reasons import OVER_REFITS
 from rankprune.core.counting._sketch import sketch_of
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 from rankprune.learners._base import FitRows, RowStatus, Weights
@@ -52,9 +52,9 @@ class RankPruningClassifier(RateBasedClassifier):
     scorer : classifier with ``predict_proba``, "committee", "with-trees" or None, default=None
         The classifier that computes the out-of-fold probabilities; cloned. The estimator by
         default. ``"with-trees"`` averages the probabilities of the estimator and of extra trees,
-        which count twice. ``"committee"`` averages those of gradient boosting too, and lets all
-        three judge whether there is any noise: if the verdict is that the labels are clean,
-        nothing is pruned, unless a noise rate is known. In a `Pipeline` the extra trees and
+        which count twice. ``"committee"`` averages those of gradient boosting too, and
+        adds a verdict: if it is that the labels are clean, nothing is pruned, unless a noise rate
+        is known. In a `Pipeline` the extra trees and
         boosting replace the last step; see Notes.
     pos_label : default=None
         The positive label; by default the last of the two in sorted order.
@@ -128,7 +128,7 @@ class RankPruningClassifier(RateBasedClassifier):
     >>> y = flip_labels(truth, positive_noise_rate=0.3, negative_noise_rate=0.1, random_state=0)
     >>> model = RankPruningClassifier(random_state=0).fit(X, y)
     >>> round(model.noise_rates_.positive_noise_rate, 2)
-    0.29
+    0.31
     >>> bool(model.score(X, truth) > 0.97)
     True
     """
@@ -247,23 +247,26 @@ class RankPruningClassifier(RateBasedClassifier):
         X: Any = None,
         *,
         groups: ArrayLike | None = None,
+        covers: Literal["truth", "rows"] = "truth",
         level: float = 0.95,
         n_resamples: int | None = None,
         random_state: RandomState = None,
     ) -> NoiseRateIntervals:
-        """Return confidence intervals of the noise rates, from resampling the rows of the fit.
+        """Return intervals of the noise rates: of the truth, or of what chance can do.
 
         Parameters
         ----------
         X : as in ``fit``, default=None
-            By default rows are resampled with their out-of-fold probabilities, which needs no
-            fitting. Pass the same X as in ``fit`` to fit and score every resample, in new folds:
-            then the intervals also cover the randomness of the models. A row that is drawn twice
-            gets weight 2, so every scorer must take weights.
+            Pass the same X as in ``fit`` to resample the rows, and fit and score every resample in
+            new folds: such intervals cover the random choice of the rows and the randomness of the
+            models. A row that is drawn twice gets weight 2, so every scorer must take weights.
         groups : array-like of shape (n_rows,), default=None
             As in ``fit``, for the new folds.
+        covers : {"truth", "rows"}, default="truth"
+            See `noise_rate_intervals`; with ``"rows"``, rows are resampled with their out-of-fold
+            probabilities, which needs no fitting. Has no effect if X is passed.
         level : float, default=0.95
-            Confidence level.
+            Confidence level. From 0.5 to 0.99 for intervals of the truth.
         n_resamples : int, default=None
             Number of resamples. 200 by default, or 50 if models are fitted.
         random_state : int, RandomState or None, default=None
@@ -279,9 +282,13 @@ class RankPruningClassifier(RateBasedClassifier):
         noise_rate_intervals : The same for labels and probabilities.
         """
         check_is_fitted(self)
+        if covers not in (TRUTH, ROWS):
+            raise ValueError(f'covers must be "truth" or "rows", got {covers!r}.')
         validate_level(level)
         fitted = self._fitted_
         sketch = sketch_of(fitted.status.inputs(self.probabilities_))
+        if X is None and covers == TRUTH:
+            return learned_intervals(sketch, fitted.estimated, known=fitted.known, level=level)
         if X is None:
             return row_intervals(
                 sketch,
@@ -296,7 +303,7 @@ class RankPruningClassifier(RateBasedClassifier):
         replicates = self._refitted_rates(X, groups, n_refits, random_state)
         sizes = label_rows(sketch)
         return intervals_from(
-            fitted.estimated, replicates, level, OVER_REFITS, fitted.known, sizes=sizes
+            fitted.estimated, replicates, level, REFITS, fitted.known, sizes=sizes
         )
 
     def _refitted_rates(

@@ -1,5 +1,7 @@
 """From the verdict to the rates that are reported: clean labels have no noise."""
 
+from dataclasses import replace
+
 import pytest
 
 from rankprune import NoiseRates
@@ -10,7 +12,8 @@ RATES = NoiseRates.from_noise_rates(0.3, 0.1, observed_prevalence=0.4)
 
 
 def verdict(level):
-    return Verdict(level, ("why",), 0.1, 0.9, 0.95, RATES, n_opinions=1)
+    total = Interval(0.2, 0.1, 0.3, "truth")
+    return Verdict(level, ("why",), total, 0.9, 0.95, RATES, n_opinions=1)
 
 
 @pytest.mark.parametrize("found", [None, verdict("noise found"), verdict("cannot tell")])
@@ -31,6 +34,7 @@ def around(name, low, high):
 
 def test_intervals_move_to_the_answer_and_are_widened_to_hold_it():
     names = (
+        "wrong_share",
         "positive_noise_rate",
         "negative_noise_rate",
         "positive_label_error_rate",
@@ -41,10 +45,12 @@ def test_intervals_move_to_the_answer_and_are_widened_to_hold_it():
     intervals = NoiseRateIntervals(*found, level=0.9, n_resamples=50, reliable=True)
     assert answered_intervals(RATES, intervals).positive_noise_rate.low == 0.05
     clean = answered_intervals(answered_rates(verdict("clean"), RATES), intervals)
-    for name in names[:4]:
+    for name in names[:5]:
         found = getattr(clean, name)
         assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.35)
         assert found.covers == "rows"
+    with_range = answered_rates(verdict("clean"), replace(RATES, intervals=intervals))
+    assert with_range.intervals == clean
     found = clean.estimated_prevalence
     assert (found.estimate, found.low, found.high) == (0.4, 0.05, 0.4)
     assert (clean.level, clean.n_resamples, clean.reliable) == (0.9, 50, True)

@@ -1,5 +1,7 @@
 """Intervals by resampling: what they contain, how rows are drawn, and what they cover."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from rankprune import (
     flip_labels,
     noise_rate_intervals,
 )
-from rankprune.core import Interval, NoiseRateIntervals
+from rankprune.core import Interval, NoiseRateIntervals, _intervals
 from rankprune.core._intervals import (
     drawn_weight,
     intervals_from,
@@ -17,8 +19,10 @@ from rankprune.core._intervals import (
     resamples,
     row_intervals,
 )
-from rankprune.core._verdict_reasons import OVER_REFITS, OVER_ROWS
+from rankprune.core._verdict_reasons import COVERAGE
 from rankprune.exceptions import UninformativeProbabilitiesWarning
+
+over_rows = partial(noise_rate_intervals, covers="rows")
 
 TRUTH = np.repeat([0, 1], [600, 400])
 LABELS = flip_labels(TRUTH, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
@@ -30,7 +34,7 @@ SIZES = (500.0, 500.0)
 
 @pytest.mark.parametrize("method", ["confident-counts", "tight", "curve"])
 def test_intervals_hold_the_truth_where_scores_are_perfect(method):
-    found = noise_rate_intervals(LABELS, SCORES, method=method, n_resamples=60, random_state=0)
+    found = over_rows(LABELS, SCORES, method=method, n_resamples=60, random_state=0)
     for name, rate in [("positive_noise_rate", 0.2), ("negative_noise_rate", 0.1)]:
         interval = getattr(found, name)
         assert interval.low < rate < interval.high
@@ -41,12 +45,12 @@ def test_intervals_hold_the_truth_where_scores_are_perfect(method):
 
 
 def test_they_are_as_wide_as_the_binomial_distribution_says():
-    found = noise_rate_intervals(
+    found = over_rows(
         LABELS, SCORES, method="confident-counts", n_resamples=2000, random_state=0
     ).positive_noise_rate
     error = np.sqrt(0.2 * 0.8 / 400)
     assert (found.high - found.low) / (2 * 1.96 * error) == pytest.approx(1, abs=0.1)
-    narrow = noise_rate_intervals(
+    narrow = over_rows(
         LABELS, SCORES, method="confident-counts", n_resamples=2000, random_state=0, level=0.5
     ).positive_noise_rate
     assert (narrow.high - narrow.low) / (2 * 0.6745 * error) == pytest.approx(1, abs=0.15)
@@ -84,12 +88,12 @@ def test_resamples_that_all_agree_leave_the_uncertainty_of_the_rows():
 
 def test_no_interval_of_an_estimated_rate_has_zero_width():
     truth = np.repeat([0, 1], 15)
-    found = noise_rate_intervals(truth, 0.1 + 0.8 * truth, n_resamples=20, random_state=0)
+    found = over_rows(truth, 0.1 + 0.8 * truth, n_resamples=20, random_state=0)
     assert all(interval.high - interval.low > 0.01 for _, interval in found.items())
     scores = np.where(np.arange(435) < 200, 0.9, 0.1)
     labels = (np.arange(435) < 200).astype(int)
     labels[[0, 1, 2, 300, 301, 302]] ^= 1
-    found = noise_rate_intervals(labels, scores, n_resamples=20, random_state=0)
+    found = over_rows(labels, scores, n_resamples=20, random_state=0)
     for name in ("positive_label_error_rate", "negative_label_error_rate"):
         assert getattr(found, name).high > 3 / 235
 
@@ -106,12 +110,12 @@ def test_a_label_error_rate_known_to_be_zero_has_no_width():
 
 def test_the_same_seed_draws_the_same_rows():
     first, second, other = (
-        noise_rate_intervals(LABELS, SCORES, n_resamples=5, random_state=seed) for seed in (1, 1, 2)
+        over_rows(LABELS, SCORES, n_resamples=5, random_state=seed) for seed in (1, 1, 2)
     )
     assert first == second
     assert first != other
     state = np.random.get_state()[1].copy()
-    noise_rate_intervals(LABELS, SCORES, n_resamples=2)
+    over_rows(LABELS, SCORES, n_resamples=2)
     assert (np.random.get_state()[1] == state).all()
 
 
@@ -170,7 +174,7 @@ def test_equal_weights_of_any_size_change_no_interval_much(method):
     generator = np.random.default_rng(0)
     scores = 1 / (1 + np.exp(-generator.normal(3.0 * TRUTH[::5] - 1.5, 1)))
     plain, whole, fractions = (
-        noise_rate_intervals(
+        over_rows(
             LABELS[::5],
             scores,
             method=method,
@@ -202,34 +206,42 @@ def test_a_class_that_cannot_be_drawn_ends_with_an_error():
         draws(np.arange(300) < 60, None, least=60)
 
 
+def test_a_sketch_whose_classes_cannot_be_drawn_ends_with_an_error(monkeypatch):
+    monkeypatch.setattr(_intervals, "_MAX_DRAWS", 0)
+    with pytest.raises(ValueError, match=r"^the labels must hold enough rows of each class for r"):
+        over_rows(LABELS, SCORES, n_resamples=2)
+
+
 def test_each_interval_names_what_it_covers():
-    found = noise_rate_intervals(LABELS, SCORES, n_resamples=3, random_state=0)
+    found = over_rows(LABELS, SCORES, n_resamples=3, random_state=0)
     assert [name for name, _ in found.items()] == [
+        "wrong_share",
         "positive_noise_rate",
         "negative_noise_rate",
         "positive_label_error_rate",
         "negative_label_error_rate",
         "estimated_prevalence",
     ]
-    assert {interval.covers for _, interval in found.items()} == {OVER_ROWS}
-    assert OVER_ROWS.endswith("not the error of the model behind them")
-    assert OVER_REFITS != OVER_ROWS
+    assert {interval.covers for _, interval in found.items()} == {"rows"}
+    assert found.covers == "rows"
+    assert COVERAGE["rows"].endswith("not the error of the model behind them")
+    assert len(set(COVERAGE.values())) == len(COVERAGE) == 3
     lines = str(found).splitlines()
-    assert lines[0].startswith("positive noise rate: 20.0% (")
-    assert lines[-1] == f"95% intervals, covering {OVER_ROWS}"
+    assert lines[1].startswith("positive noise rate: 20.0% (")
+    assert lines[-1] == f"95% intervals, covering {COVERAGE['rows']}"
 
 
 def test_chance_scores_give_unreliable_intervals():
     scores = np.random.default_rng(0).random(200)
     with pytest.warns(UninformativeProbabilitiesWarning):
-        found = noise_rate_intervals(np.tile([0, 1], 100), scores, n_resamples=3, random_state=0)
+        found = over_rows(np.tile([0, 1], 100), scores, n_resamples=3, random_state=0)
     assert isinstance(found, NoiseRateIntervals)
     assert not found.reliable
     assert str(found).endswith("not reliable: the probabilities do not tell the labels apart")
 
 
 def test_huge_weights_are_drawn_too():
-    found = noise_rate_intervals(
+    found = over_rows(
         LABELS, SCORES, sample_weight=np.full(1000, 1e18), n_resamples=3, random_state=0
     )
     assert found.positive_noise_rate.estimate == pytest.approx(0.2)
@@ -239,19 +251,19 @@ def test_huge_weights_are_drawn_too():
 @pytest.mark.parametrize("random_state", [-1, "abc", 1.5])
 def test_an_invalid_seed_is_refused(random_state):
     with pytest.raises(ValueError, match=r"^random_state must be an int of at least 0, .* reprod"):
-        noise_rate_intervals(LABELS, SCORES, random_state=random_state)
+        over_rows(LABELS, SCORES, random_state=random_state)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, "95 %", None])
 def test_an_invalid_level_is_refused(level):
     with pytest.raises(ValueError, match=r"^level must lie strictly between 0 and 1, got .* 0\.95"):
-        noise_rate_intervals(LABELS, SCORES, level=level)
+        over_rows(LABELS, SCORES, level=level)
 
 
 @pytest.mark.parametrize("n_resamples", [0, 2.5, True, "many"])
 def test_an_invalid_number_of_resamples_is_refused(n_resamples):
     with pytest.raises(ValueError, match=r"^n_resamples must be a whole number of at least 1, got"):
-        noise_rate_intervals(LABELS, SCORES, n_resamples=n_resamples)
+        over_rows(LABELS, SCORES, n_resamples=n_resamples)
 
 
 def test_weights_of_whole_numbers_are_rows_and_others_are_not():
@@ -261,7 +273,7 @@ def test_weights_of_whole_numbers_are_rows_and_others_are_not():
     asked = {"n_resamples": 40, "random_state": 0, "method": "confident-counts"}
 
     def width(**more):
-        found = noise_rate_intervals(labels, scores, **asked, **more).positive_noise_rate
+        found = over_rows(labels, scores, **asked, **more).positive_noise_rate
         return found.high - found.low
 
     plain = width()
@@ -272,11 +284,11 @@ def test_weights_of_whole_numbers_are_rows_and_others_are_not():
 def test_the_positive_label_is_the_one_that_was_named():
     labels, scores = np.tile([1, 1, 1, 0, 0], 20), np.tile([0.9, 0.8, 0.1, 0.2, 0.1], 20)
     asked = {"n_resamples": 20, "random_state": 0, "method": "confident-counts"}
-    found = noise_rate_intervals(labels, scores, **asked)
-    swapped = noise_rate_intervals(labels, 1 - scores, pos_label=0, **asked)
+    found = over_rows(labels, scores, **asked)
+    swapped = over_rows(labels, 1 - scores, pos_label=0, **asked)
     assert swapped.negative_noise_rate.estimate == pytest.approx(found.positive_noise_rate.estimate)
     assert found.positive_noise_rate.estimate != pytest.approx(found.negative_noise_rate.estimate)
-    assert noise_rate_intervals(labels, scores, random_state=0).n_resamples == 200
+    assert over_rows(labels, scores, random_state=0).n_resamples == 200
 
 
 @pytest.mark.parametrize("method", [None, "tight", "scott"])
@@ -285,5 +297,5 @@ def test_a_sketch_has_the_intervals_of_its_rows(method):
     labels = generator.random(800) < 0.4
     scores = np.clip(generator.normal(0.3 + 0.4 * labels, 0.2), 0, 1)
     asked = {"method": method, "n_resamples": 20, "random_state": 0}
-    expected = noise_rate_intervals(labels, scores, **asked)
-    assert noise_rate_intervals(ScoreSketch.from_rows(labels, scores), **asked) == expected
+    expected = over_rows(labels, scores, **asked)
+    assert over_rows(ScoreSketch.from_rows(labels, scores), **asked) == expected

@@ -271,6 +271,7 @@ def test_representations_are_readable():
     assert repr(estimated(clipped=True)).endswith("n_negative=12, clipped=True)")
     assert "counts" not in repr(NoiseRates.from_noise_rates(0.1, 0.1, 0.5))
     expected = {
+        "labels that are wrong": "16.0%",
         "true positives labeled negative": "20.0%",
         "true negatives labeled positive": "10.0%",
         "positive labels that are wrong": "10.0%",
@@ -292,7 +293,8 @@ def test_a_dictionary_survives_json():
     as_dict = json.loads(json.dumps(estimated().to_dict()))
     assert as_dict["counts"]["positives_labeled_negative"] == 2
     assert as_dict["positive_noise_rate"] == 0.2
-    assert len(as_dict) == 13
+    assert len(as_dict) == 14
+    assert as_dict["intervals"] is None
 
 
 class TestTrueLabels:

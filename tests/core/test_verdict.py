@@ -1,15 +1,13 @@
 """Clean, noise found or cannot tell: on data where the answer is known, and rule by rule."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.special import expit
 
-from rankprune import NoiseRates, estimate_noise_rates, flip_labels
-from rankprune.core import judge_labels
+from rankprune import NoiseRates, ScoreSketch, estimate_noise_rates, flip_labels
+from rankprune.core import Interval, judge_labels
 from rankprune.core._inputs import Inputs
-from rankprune.core._verdict import _affected_share, _decide, judge
+from rankprune.core._verdict import _decide, judge
 from rankprune.core._verdict_reasons import too_few_rows, wrong_labels
 
 TRUTH = np.repeat([0, 1], [700, 300])
@@ -22,7 +20,7 @@ NOISY = flip_labels(TRUTH, positive_noise_rate=0.3, negative_noise_rate=0.05, ra
 def test_separate_classes_with_right_labels_are_clean():
     verdict = judge_labels(TRUTH, SEPARATE)
     assert verdict.level == "clean"
-    assert verdict.affected_share < 0.01
+    assert verdict.wrong_share.high < 0.01
     assert verdict.auc == pytest.approx(1, abs=1e-3)
     assert "fit the plain classifier" in verdict.reasons[1]
     assert verdict.n_opinions == 1
@@ -31,20 +29,22 @@ def test_separate_classes_with_right_labels_are_clean():
 def test_flipped_labels_of_separate_classes_are_found():
     verdict = judge_labels(NOISY, SEPARATE)
     assert verdict.level == "noise found"
-    # pi1 = .05 * 700 / (.05 * 700 + .7 * 300) = 1/7, so 1 - (6/7)(.7) = .4 is affected.
-    assert verdict.affected_share == pytest.approx(0.4, abs=0.03)
+    # .3 of 300 positives and .05 of 700 negatives.
+    assert verdict.wrong_share.low < 0.125 < verdict.wrong_share.high
+    assert verdict.wrong_share.estimate == pytest.approx(0.125, abs=0.01)
+    assert verdict.wrong_share == verdict.noise_rates.intervals.wrong_share
     assert verdict.clean_auc > 0.97 > verdict.auc
     assert verdict.noise_rates.positive_noise_rate == pytest.approx(0.3, abs=0.03)
-    assert "overlap does not explain it" in verdict.reasons[2]
-    assert verdict.reasons[3].startswith("Only one model was used")
+    assert verdict.reasons[1].startswith("An estimated ")
+    assert verdict.reasons[2].startswith("Only one model was used")
 
 
 def test_overlap_leaves_it_open_and_says_what_would_settle_it():
-    noisy = flip_labels(TRUTH, positive_noise_rate=0.4, negative_noise_rate=0.2, random_state=0)
-    verdict = judge_labels(noisy, OVERLAPPING)
+    verdict = judge_labels(TRUTH, OVERLAPPING)
     assert verdict.level == "cannot tell"
-    assert "a clean but hard problem looks the same" in verdict.reasons[1]
-    assert "A better model would settle it, or a person" in verdict.reasons[2]
+    assert verdict.wrong_share.low == 0
+    assert "look alike to these scores" in verdict.reasons[0]
+    assert "A person who judges 25 rows" in verdict.reasons[1]
 
 
 def test_chance_scores_leave_it_open_and_never_clean():
@@ -56,53 +56,42 @@ def test_chance_scores_leave_it_open_and_never_clean():
     assert "positive labels score no higher" in constant.reasons[0]
 
 
-def test_the_smaller_class_decides():
-    """Of 10 % positives none is flipped, of 90 % negatives one in nine: then pi1 = 1/2."""
-    assert _affected_share(NoiseRates.from_noise_rates(0.0, 1 / 9, 0.2)) == pytest.approx(0.5)
-    assert _affected_share(NoiseRates.from_noise_rates(1 / 9, 0.0, 0.8)) == pytest.approx(0.5)
-    # pi1 = (.05 * .7) / (.05 * .7 + .8 * .3) = 7 / 55, so 1 - (48 / 55) * .8 is affected.
-    both = NoiseRates.from_noise_rates(0.2, 0.05, 0.05 * 0.7 + 0.8 * 0.3)
-    assert _affected_share(both) == pytest.approx(1 - 48 / 55 * 0.8)
-    mirrored = NoiseRates.from_noise_rates(0.05, 0.2, 1 - both.observed_prevalence)
-    assert _affected_share(mirrored) == pytest.approx(1 - 48 / 55 * 0.8)
+def test_the_mean_of_several_models_is_judged_once():
+    seen = []
 
-
-def test_the_lowest_estimate_counts_whether_of_a_model_or_of_the_mean():
-    shares = iter([0.3, 0.2, 0.4])
-
-    def opinion(labels, probabilities, *, sample_weight=None):
-        return NoiseRates.from_noise_rates(next(shares), 0.0, float(np.mean(labels)))
+    def remember(labels, probabilities, *, sample_weight=None):
+        seen.append(probabilities)
+        return NoiseRates.from_noise_rates(0.2, 0.0, float(np.mean(labels)))
 
     several = np.column_stack([SEPARATE, SEPARATE**2])
-    assert judge_labels(NOISY, several, method=opinion).affected_share == pytest.approx(0.2)
-    shares = iter([0.1, 0.2, 0.4])
-    verdict = judge_labels(NOISY, several, method=opinion)
-    assert verdict.affected_share == pytest.approx(0.1)
-    assert verdict.noise_rates.positive_noise_rate == 0.1
+    verdict = judge_labels(NOISY, several, method=remember)
+    (scores,) = seen
+    np.testing.assert_allclose(scores, several.mean(axis=1))
+    assert verdict.n_opinions == 2
+    assert verdict.noise_rates.positive_noise_rate == 0.2
+    # The learned range is widened to hold the estimate of another method.
+    assert verdict.wrong_share.low <= verdict.noise_rates.wrong_share <= verdict.wrong_share.high
 
 
-def test_a_second_opinion_can_clear_the_labels():
-    weak = expit(GENERATOR.normal(np.where(TRUTH == 1, 0.7, -0.7), 1))
-    assert judge_labels(TRUTH, weak, method="confident-counts").level != "clean"
-    both = judge_labels(TRUTH, np.column_stack([weak, SEPARATE]), method="confident-counts")
-    assert both.level == "clean"
-    assert both.n_opinions == 2
-    assert both.auc > judge_labels(TRUTH, weak).auc
+def wrong(low, high):
+    return Interval((low + high) / 2, low, high, "truth")
 
 
 @pytest.mark.parametrize(
-    ("affected", "clean_auc", "level"),
+    ("low", "high", "level"),
     [
-        (0.05, 0.99, "clean"),
-        (0.05, 0.6, "clean"),
-        (0.0501, 0.85, "noise found"),
-        (0.0501, 0.849, "cannot tell"),
+        (0.0, 0.05, "clean"),
+        (0.01, 0.05, "clean"),
+        (0.0101, 0.05, "noise found"),
+        (0.0101, 0.6, "noise found"),
+        (0.01, 0.0501, "cannot tell"),
+        (0.0, 0.0501, "cannot tell"),
     ],
 )
-def test_the_limits_are_as_documented(affected, clean_auc, level):
+def test_the_limits_are_as_documented(low, high, level):
     rates = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
-    assert _decide(None, affected, 0.8, clean_auc, rates)[0] == level
-    assert _decide("why", affected, 0.8, clean_auc, rates)[0] == "cannot tell"
+    assert _decide(None, rates, wrong(low, high))[0] == level
+    assert _decide("why", rates, wrong(low, high))[0] == "cannot tell"
 
 
 def test_the_clean_auc_is_the_unmixed_auc():
@@ -118,20 +107,6 @@ def test_wrong_labels_of_weight_zero_do_not_count(scores):
     assert weighted.level == "clean"
     assert weighted.auc == pytest.approx(1, abs=1e-3)
     assert weighted.noise_rates.n_positive == (NOISY & TRUTH).sum()
-
-
-def test_weights_that_affect_only_the_members_count_too():
-    seen = []
-
-    def remember(labels, probabilities, *, sample_weight=None):
-        seen.append(sample_weight)
-        return NoiseRates.from_noise_rates(
-            0.0, 0.0, float(np.average(labels, weights=sample_weight))
-        )
-
-    weight = np.arange(1000) + 1.0
-    judge_labels(NOISY, np.column_stack([SEPARATE] * 2), method=remember, sample_weight=weight)
-    assert [(given == weight).all() for given in seen] == [True] * 3
 
 
 def test_the_positive_label_is_the_one_that_is_named():
@@ -155,39 +130,35 @@ def test_labels_that_are_all_wrong_leave_no_auc_to_estimate():
 
 def test_the_wording_of_the_reasons():
     rates = NoiseRates.from_label_error_rates(0.25, 0.125, 0.5)
-    settle = "A better model would settle it, or a person who checks a random sample of rows."
-    affected = (
-        "Even by the lowest of the models' estimates, 20.0% of the smaller class are affected: "
-        "wrongly in it, or wrongly left out."
+    settle = (
+        "A person who judges 25 rows drawn at random would narrow it down; so may a better model."
     )
-    assert _decide("it is so", 0.2, 0.8, 0.9, rates)[1] == (
+    assert _decide("it is so", rates, wrong(0.2, 0.3))[1] == (
         "The probabilities do not tell the labels apart: it is so.",
         settle,
     )
-    assert _decide(None, 0.0123, 0.8, 0.9, rates)[1] == (
-        "By the lowest of the models' estimates, 1.2% of the smaller class are affected (wrongly "
-        "in it, or wrongly left out); up to 5% counts as clean.",
+    assert _decide(None, rates, wrong(0.0, 0.0123))[1] == (
+        "At most 1.2% of the labels are wrong, by the upper end of the 95% range; up to 5% counts "
+        "as clean.",
         "Pruning would do more harm than good: fit the plain classifier.",
     )
-    assert _decide(None, 0.2, 0.7, 0.8, rates)[1] == (
-        affected,
-        "But the scores separate the classes poorly (AUC 0.70), and would do so even without that "
-        "noise (AUC 0.80): a clean but hard problem looks the same.",
+    assert _decide(None, rates, wrong(0.0, 0.3))[1] == (
+        "Anything up to 30.0% of the labels may be wrong (95% range): wrong labels and classes "
+        "that overlap look alike to these scores.",
         settle,
     )
-    assert _decide(None, 0.2, 0.8, 0.9, rates)[1] == (
-        affected,
+    assert "Anything between 1.0% and 30.0% of" in _decide(None, rates, wrong(0.01, 0.3))[1][0]
+    assert _decide(None, rates, wrong(0.1, 0.25))[1] == (
+        "Between 10.0% and 25.0% of the labels are wrong (95% range).",
         "An estimated 25.0% of the positive labels and 12.5% of the negative labels are wrong.",
-        "With correct labels the scores would separate the classes well (AUC 0.90; 0.80 with the "
-        "given labels), so overlap does not explain it.",
     )
-    assert judge_labels(NOISY, SEPARATE).reasons[3] == (
+    assert judge_labels(NOISY, SEPARATE).reasons[2] == (
         "Only one model was used, and its weaknesses look like noise. Use several, such as the "
         "committee."
     )
     assert len(judge_labels(TRUTH, SEPARATE).reasons) == 2
     several = judge_labels(NOISY, np.column_stack([SEPARATE, SEPARATE**2]))
-    assert len(several.reasons) == 3
+    assert len(several.reasons) == 2
 
 
 @pytest.mark.parametrize("labels", [TRUTH, NOISY])
@@ -215,27 +186,18 @@ def test_rows_are_counted_by_their_weight():
 def test_the_reasons_show_the_rates_that_are_passed():
     estimated = estimate_noise_rates(NOISY, SEPARATE, method="confident-counts")
     inputs = Inputs(NOISY == 1, SEPARATE, None)
-    verdict = judge(inputs, [SEPARATE], "curve", estimated=estimated)
+    verdict = judge(inputs, "curve", estimated=estimated)
     assert verdict.noise_rates is estimated
     assert verdict.reasons[1] == wrong_labels(
         estimated.positive_label_error_rate, estimated.negative_label_error_rate
     )
 
 
-def test_every_member_is_judged_by_the_given_noise_estimator():
-    seen = []
-
-    def remember(labels, probabilities, *, sample_weight=None):
-        seen.append(probabilities)
-        return NoiseRates.from_noise_rates(0.2, 0.0, float(np.mean(labels)))
-
-    members = [SEPARATE, SEPARATE**2]
-    inputs = Inputs(NOISY == 1, np.mean(members, axis=0), None)
-    estimated = NoiseRates.from_noise_rates(0.3, 0.0, float(np.mean(NOISY)))
-    each = [replace(inputs, probabilities=member) for member in members]
-    verdict = judge(inputs, each, remember, estimated=estimated)
-    assert all((one == other).all() for one, other in zip(seen, members, strict=True))
-    assert verdict.affected_share == pytest.approx(0.2)
+def test_rates_without_a_range_get_the_one_of_the_scores():
+    known = NoiseRates.from_noise_rates(0.2, 0.0, float(np.mean(NOISY)))
+    sketch = ScoreSketch.from_rows(NOISY, SEPARATE)
+    assert judge(sketch, estimated=known) == judge(sketch)
+    assert judge(sketch) == judge(Inputs(NOISY == 1, SEPARATE, None))
 
 
 def test_it_reads_as_a_list_of_reasons():

@@ -91,7 +91,7 @@ def test_labels_differ_by_shape_and_not_only_by_colour():
     curves = SeparabilityDisplay.from_predictions(LABELS, SCORES).ax_.lines
     assert {curve.get_linestyle() for curve in curves} == {"-", "--"}
     rates = NoiseRateDisplay.from_predictions(LABELS, SCORES, n_resamples=20).ax_.lines
-    assert {line.get_marker() for line in rates} == {"None", "o", "s"}
+    assert {line.get_marker() for line in rates} == {"None", "o", "s", "D"}
 
 
 def test_no_cutoff_is_drawn_if_nothing_is_pruned():
@@ -99,11 +99,16 @@ def test_no_cutoff_is_drawn_if_nothing_is_pruned():
     assert not display.ax_.lines
 
 
-def test_rates_show_four_intervals_and_what_they_do_not_cover():
-    display = NoiseRateDisplay.from_predictions(LABELS, SCORES, n_resamples=20, random_state=0)
+def test_rates_show_five_intervals_and_what_they_cover():
+    truth = NoiseRateDisplay.from_predictions(LABELS, SCORES)
+    assert "intervals of the truth, for noise\nlike that" in truth.ax_.get_xlabel()
+    display = NoiseRateDisplay.from_predictions(
+        LABELS, SCORES, covers="rows", n_resamples=20, random_state=0
+    )
     labels = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert labels[3] == "true positives\nlabeled negative"
-    assert len(display.ax_.lines) == 8
+    assert labels[4] == "labels\nthat are wrong"
+    assert len(display.ax_.lines) == 10
     assert "do not cover the model's bias" in display.ax_.get_xlabel()
     assert (
         display.ax_.texts[3].get_text() == f"{display.intervals.positive_noise_rate.estimate:.1%}"

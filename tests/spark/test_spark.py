@@ -91,15 +91,16 @@ class TestPrune:
         ("kind", "partitions"),
         [("spread", 1), ("ties", 5), ("ties", 40), ("one bin", 4), ("tiny", 3), ("float32", 7)],
     )
-    def test_as_arrays_in_any_partitions(self, spark, kind, partitions):
+    @pytest.mark.parametrize("method", [None, "confident-counts"])
+    def test_as_arrays_in_any_partitions(self, spark, kind, partitions, method):
         # More partitions than there are rows for: some are empty.
         labels, scores = noisy_rows(30 if partitions == 40 else 4000, seed=1)
         scores = SCORES[kind](scores)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UninformativeProbabilitiesWarning)
-            rates = estimate_noise_rates(labels, scores, method="confident-counts")
+            rates = estimate_noise_rates(labels, scores, method=method)
             data = frame(spark, labels, scores).repartition(partitions, "g")
-            pruning = prune(data, "s", "g", order="i")
+            pruning = prune(data, "s", "g", order="i", method=method)
         whole = prune_labels(labels, scores, rates)
         assert pruning.noise_rates == rates
         assert (pruning.positive_cutoff, pruning.negative_cutoff) == (
@@ -222,7 +223,7 @@ def test_a_million_rows_as_in_scikit_learn_although_a_worker_dies(spark, large):
     data.count()
     killer = threading.Timer(3.0, kill_an_executor)
     killer.start()
-    model = classifier(foldCol="fold", idCol="i").fit(data)
+    model = classifier(foldCol="fold", idCol="i", noiseEstimator="confident-counts").fit(data)
     assert killed, "it was over before an executor could be killed"
     data.unpersist()
     base = ScikitLogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)

@@ -1,6 +1,7 @@
 """The algorithm as pure functions on arrays: NumPy and SciPy only, without scikit-learn."""
 
-from rankprune.core._intervals import Interval, NoiseRateIntervals, noise_rate_intervals
+from rankprune.core._interval_records import Interval, NoiseRateIntervals
+from rankprune.core._intervals import noise_rate_intervals
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates
 from rankprune.core._pruning import (
     Cutoff,

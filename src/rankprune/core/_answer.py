@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from rankprune.core._intervals import Interval, NoiseRateIntervals
+from rankprune.core._interval_records import Interval, NoiseRateIntervals
 from rankprune.core._noise_rates import NoiseRates
 from rankprune.core._verdict import Verdict
 
@@ -14,7 +14,9 @@ def answered_rates(verdict: Verdict | None, estimated: NoiseRates) -> NoiseRates
     """Return the estimate, or rates of zero noise if the verdict is that the labels are clean."""
     if verdict is None or verdict.level != "clean":
         return estimated
-    return estimated.with_known(positive=0.0, negative=0.0)
+    rates = replace(estimated, intervals=None).with_known(positive=0.0, negative=0.0)
+    around = estimated.intervals and answered_intervals(rates, estimated.intervals)
+    return replace(rates, intervals=around)
 
 
 def answered_intervals(rates: NoiseRates, intervals: NoiseRateIntervals) -> NoiseRateIntervals:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._inputs import BoolArray, validate_labels
+from rankprune.core._interval_records import Interval, NoiseRateIntervals
 from rankprune.core._parameters import (
     validate_fraction,
     validate_mass,
@@ -30,7 +31,9 @@ from rankprune.core._rate_algebra import (
 from rankprune.core._verdict_reasons import RATE_NAMES, rates_title
 
 # Fields that the one-line representation omits, or shows only if they are not the default.
-_NOT_SHOWN = ("counts", "reliable", "clipped")
+_NOT_SHOWN = ("counts", "reliable", "clipped", "intervals")
+# Rates along the interval of one that is unknown, from which intervals of all others follow.
+_N_STEPS = 9
 # Numbers that may be None, and the check that applies otherwise.
 _OPTIONAL = {
     "positive_threshold": validate_fraction,
@@ -104,6 +107,9 @@ class NoiseRates:
     clipped : bool
         True if an estimate contradicted the share of positive labels and was moved to the
         nearest possible rate.
+    intervals : NoiseRateIntervals or None
+        95 % intervals of the truth around the rates, also of ``wrong_share``; None if the rates
+        were not estimated. A known rate has an interval without width.
 
     Notes
     -----
@@ -130,6 +136,7 @@ class NoiseRates:
     n_negative: float | None = None
     reliable: bool = True
     clipped: bool = False
+    intervals: NoiseRateIntervals | None = None
 
     def __post_init__(self) -> None:
         """Refuse impossible values, so that all other code can trust the rates."""
@@ -347,7 +354,8 @@ class NoiseRates:
             positive = validate_rate(positive, "positive_noise_rate")
         if negative is not None:
             negative = validate_rate(negative, "negative_noise_rate")
-        if positive is None and negative is None:
+        fixed = positive, negative
+        if fixed == (None, None):
             return self
         # Known rates must be possible by themselves before an estimate is adjusted to them.
         refuse_impossible(positive or 0.0, negative or 0.0, observed)
@@ -370,6 +378,7 @@ class NoiseRates:
             n_negative=self.n_negative,
             reliable=self.reliable,
             clipped=clipped,
+            intervals=self.intervals and intervals_with_known(rates, self.intervals, *fixed),
         )
 
     @property
@@ -409,14 +418,61 @@ class NoiseRates:
         parts += ["reliable=False"] * (not self.reliable) + ["clipped=True"] * self.clipped
         return f"NoiseRates({', '.join(parts)})"
 
+    def _shown_rate(self, field: str) -> str:
+        """Return a rate in percent, with its interval if it has one."""
+        found = getattr(self.intervals, field, None)
+        return f"{getattr(self, field):.1%}" if found is None else str(found)
+
     def _repr_html_(self) -> str:
         body = "".join(
-            f"<tr><td>{name}</td><td style='text-align:right'>{getattr(self, field):.1%}</td></tr>"
+            f"<tr><td>{name}</td><td style='text-align:right'>{self._shown_rate(field)}</td></tr>"
             for field, name in RATE_NAMES.items()
         )
         return (
             f"<table><caption>{rates_title(self.reliable)}</caption><tbody>{body}</tbody></table>"
         )
+
+
+def intervals_with_known(
+    rates: NoiseRates,
+    intervals: NoiseRateIntervals,
+    positive: float | None,
+    negative: float | None,
+) -> NoiseRateIntervals:
+    """Return intervals that follow from known noise rates, which get no width.
+
+    Parameters
+    ----------
+    rates : NoiseRates
+        With the known rates inserted.
+    intervals : NoiseRateIntervals
+        Of the estimate; if one rate is known, the interval of the other is kept.
+    positive, negative : float or None
+        The known rates.
+    """
+    observed = rates.observed_prevalence
+    if positive is not None and negative is not None:
+        possible = [rates]
+    elif positive is not None:
+        limit = min(observed, (1 - positive) * (1 - EDGE))
+        others = _along(intervals.negative_noise_rate, limit)
+        possible = [NoiseRates.from_noise_rates(positive, rate, observed) for rate in others]
+    else:
+        limit = min(1 - observed, (1 - (negative or 0.0)) * (1 - EDGE))
+        others = _along(intervals.positive_noise_rate, limit)
+        possible = [NoiseRates.from_noise_rates(rate, negative or 0.0, observed) for rate in others]
+    found: dict[str, Any] = {}
+    for name, interval in intervals.items():
+        values = [float(getattr(one, name)) for one in (rates, *possible)]
+        estimate, low, high = values[0], min(values), max(values)
+        found[name] = Interval(estimate, low, high, interval.covers)
+    return replace(intervals, **found)
+
+
+def _along(interval: Interval, limit: float) -> list[float]:
+    """Return rates along an interval, as far as they are possible."""
+    low, high = min(interval.low, limit), min(interval.high, limit)
+    return [float(rate) for rate in np.linspace(low, high, _N_STEPS)]
 
 
 def validate_noise_rates(noise_rates: Any, name: str = "noise_rates") -> None:

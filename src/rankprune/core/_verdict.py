@@ -1,13 +1,11 @@
-"""The verdict from the scores: the labels are clean, noise was found, or neither is certain.
+"""The verdict: the labels are clean, noise was found, or neither is certain.
 
-Overlap and noise leave the same mark on labels and scores: rows that look like the other class.
-What tells them apart is a plateau, and whether the scores would separate the classes if the
-estimated noise were gone. If they would not, only a better model or a person can decide.
+It is read off the range of the share of wrong labels. Overlap and noise leave the same mark on
+labels and scores, so the range is wide where only a better model or a person can decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankprune.core import _verdict_reasons as _reasons
-from rankprune.core._auc import SEPARATED_AUC
 from rankprune.core._inputs import (
     FloatArray,
     Inputs,
@@ -23,18 +20,20 @@ from rankprune.core._inputs import (
     validate_probabilities,
     validate_weighted_labels,
 )
+from rankprune.core._interval_records import Interval
 from rankprune.core._noise_rates import NoiseRates
 from rankprune.core.counting._sketch import ScoreSketch, sketch_of
 from rankprune.core.estimators._registry import (
     NoiseEstimator,
     is_on_sketch,
-    raw_rates,
+    rates_in_range,
     uninformative_reason,
 )
 
-# Labels count as clean up to this affected share of the smaller class. Chosen on part of the bank
-# of data sets, together with SEPARATED_AUC.
-_CLEAN_SHARE = 0.05
+# Noise counts as found if more than this share of the labels is wrong by the lower end of the
+# range; otherwise labels count as clean if at most that share is wrong by the upper end.
+NOISY_SHARE = 0.01
+CLEAN_SHARE = 0.05
 # Minimum number of rows for a verdict.
 MIN_ROWS = 100
 
@@ -50,9 +49,8 @@ class Verdict:
     level : {"clean", "noise found", "cannot tell"}
     reasons : tuple of str
         Why the level was chosen and, if it is "cannot tell", what would settle it.
-    affected_share : float
-        Share of the smaller class that wrong labels affect: 1 - (1 - pi)(1 - rho), by the lowest
-        of the estimates from each model and from their mean.
+    wrong_share : Interval
+        Share of all labels that are wrong: the point and the 95 % range that decide.
     auc : float
         AUC of the (mean) probabilities against the given labels.
     clean_auc : float
@@ -60,7 +58,7 @@ class Verdict:
     noise_rates : NoiseRates
         Estimated from the (mean) probabilities.
     n_opinions : int
-        Number of models whose probabilities were used.
+        Number of models whose mean probabilities were used.
 
     Examples
     --------
@@ -73,7 +71,7 @@ class Verdict:
 
     level: VerdictLevel
     reasons: tuple[str, ...]
-    affected_share: float
+    wrong_share: Interval
     auc: float
     clean_auc: float
     noise_rates: NoiseRates
@@ -101,11 +99,11 @@ def judge_labels(
         Given labels, of any two values.
     probabilities : array-like of shape (n_rows,) or (n_rows, n_models)
         Out-of-fold probability of the positive label, from one model or from several, one column
-        per model. Several are better: a weakness of one model looks like noise, but the others may
-        not share it.
-    method : str or callable, default="curve"
-        The noise estimator; see `estimate_noise_rates`. The limits of the verdict were chosen for
-        ``"curve"``.
+        per model, whose mean is used. Several are better: a weakness of one model looks like
+        noise, but the others may not share it.
+    method : str or callable, default="learned"
+        The noise estimator; see `estimate_noise_rates`. The range that decides is the learned one,
+        widened to hold its estimate.
     sample_weight : array-like of shape (n_rows,), default=None
         A weight of 2 counts a row twice.
     pos_label : default=None
@@ -129,32 +127,28 @@ def judge_labels(
     """
     checked, weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
     columns = probability_columns(probabilities, len(checked.is_positive))
-    members = [Inputs(checked.is_positive, column, weight) for column in columns]
-    if len(members) == 1:
-        return judge(members[0], members, method)
-    return judge(Inputs(checked.is_positive, np.mean(columns, axis=0), weight), members, method)
+    mean = columns[0] if len(columns) == 1 else np.mean(columns, axis=0)
+    return judge(Inputs(checked.is_positive, mean, weight), method, n_opinions=len(columns))
 
 
 def judge(
     rows: Inputs | ScoreSketch,
-    members: Sequence[Inputs | ScoreSketch],
     method: str | NoiseEstimator | None = None,
     *,
+    n_opinions: int = 1,
     estimated: NoiseRates | None = None,
 ) -> Verdict:
-    """Return the verdict on checked rows, by their mean scores and those of each member.
+    """Return the verdict on checked rows, by their (mean) scores.
 
-    If ``estimated`` is given, it is used as the rates of the mean scores, so that a verdict shows
-    the same numbers as the result it belongs to.
+    If ``estimated`` is given, it is used as the rates of these scores, so that a verdict shows the
+    same numbers as the result it belongs to.
     """
     sketch = rows if isinstance(rows, ScoreSketch) else sketch_of(rows)
     rates = estimated
-    if rates is None:
-        rates = raw_rates(sketch if is_on_sketch(method) else rows, method)
-    opinions = [rates]
-    if len(members) > 1:
-        opinions += [raw_rates(member, method) for member in members]
-    affected = min(_affected_share(opinion) for opinion in opinions)
+    if rates is None or rates.intervals is None:
+        rates = rates_in_range(sketch if is_on_sketch(method) else rows, sketch, method)
+    assert rates.intervals is not None
+    wrong = rates.intervals.wrong_share
     noisy_auc = sketch.auc()
     kept = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
     clean_auc = 0.5 + (noisy_auc - 0.5) / kept if kept > 0 else 1.0
@@ -163,12 +157,10 @@ def judge(
     if n_rows < MIN_ROWS:
         level, reasons = _too_few(n_rows)
     else:
-        level, reasons = _decide(
-            uninformative_reason(sketch, rates), affected, noisy_auc, clean_auc, rates
-        )
-        if len(members) == 1 and level != "clean":
+        level, reasons = _decide(uninformative_reason(sketch, rates), rates, wrong)
+        if n_opinions == 1 and level != "clean":
             reasons += (_reasons.ONE_MODEL,)
-    return Verdict(level, reasons, affected, noisy_auc, clean_auc, rates, len(members))
+    return Verdict(level, reasons, wrong, noisy_auc, clean_auc, rates, n_opinions)
 
 
 def probability_columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArray]:
@@ -187,15 +179,6 @@ def probability_columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArra
     return [validate_probabilities(probabilities, n_rows)]
 
 
-def _affected_share(rates: NoiseRates) -> float:
-    """Return the share of the smaller class that wrong labels affect."""
-    if rates.estimated_prevalence <= 0.5:
-        right = (1 - rates.positive_label_error_rate) * (1 - rates.positive_noise_rate)
-    else:
-        right = (1 - rates.negative_label_error_rate) * (1 - rates.negative_noise_rate)
-    return 1 - right
-
-
 def _too_few(n_rows: float) -> tuple[VerdictLevel, tuple[str, ...]]:
     return "cannot tell", (
         _reasons.too_few_rows(n_rows, MIN_ROWS),
@@ -204,30 +187,24 @@ def _too_few(n_rows: float) -> tuple[VerdictLevel, tuple[str, ...]]:
 
 
 def _decide(
-    uninformative: str | None,
-    affected: float,
-    noisy_auc: float,
-    clean_auc: float,
-    rates: NoiseRates,
+    uninformative: str | None, rates: NoiseRates, wrong: Interval
 ) -> tuple[VerdictLevel, tuple[str, ...]]:
     if uninformative is not None:
         return "cannot tell", (
             _reasons.not_told_apart(uninformative),
             _reasons.WHAT_WOULD_SETTLE_IT,
         )
-    if affected <= _CLEAN_SHARE:
+    if wrong.low > NOISY_SHARE:
+        return "noise found", (
+            _reasons.many_wrong(wrong.low, wrong.high),
+            _reasons.wrong_labels(rates.positive_label_error_rate, rates.negative_label_error_rate),
+        )
+    if wrong.high <= CLEAN_SHARE:
         return "clean", (
-            _reasons.affects_little(affected, _CLEAN_SHARE),
+            _reasons.few_wrong(wrong.high, CLEAN_SHARE),
             _reasons.PRUNING_WOULD_HARM,
         )
-    if clean_auc < SEPARATED_AUC:
-        return "cannot tell", (
-            _reasons.affects_much(affected),
-            _reasons.hard_problem(noisy_auc, clean_auc),
-            _reasons.WHAT_WOULD_SETTLE_IT,
-        )
-    return "noise found", (
-        _reasons.affects_much(affected),
-        _reasons.wrong_labels(rates.positive_label_error_rate, rates.negative_label_error_rate),
-        _reasons.separate_classes(noisy_auc, clean_auc),
+    return "cannot tell", (
+        _reasons.wide_range(wrong.low, wrong.high),
+        _reasons.WHAT_WOULD_SETTLE_IT,
     )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-OVER_ROWS = (
-    "the random choice of rows, with their probabilities as they are; not the error of the model "
-    "behind them"
-)
-OVER_REFITS = (
-    "the random choice of rows and the folds and models fitted to them; not the limits of the kind "
-    "of model"
-)
+# What each word of `Interval.covers` means.
+COVERAGE = {
+    "truth": (
+        "the true value, the error of the model included, for noise like that the estimator was "
+        "trained on"
+    ),
+    "rows": (
+        "the random choice of rows, with their probabilities as they are; not the error of the "
+        "model behind them"
+    ),
+    "refits": (
+        "the random choice of rows and the folds and models fitted to them; not the limits of the "
+        "kind of model"
+    ),
+}
 
 NOT_RELIABLE = "not reliable: the probabilities do not tell the labels apart"
 AUC_REASON = "the lower 95% bound of their AUC is not above 1/2"
@@ -19,7 +26,7 @@ SAME_BIN_REASON = (
 )
 
 WHAT_WOULD_SETTLE_IT = (
-    "A better model would settle it, or a person who checks a random sample of rows."
+    "A person who judges 25 rows drawn at random would narrow it down; so may a better model."
 )
 MORE_ROWS_WOULD_SETTLE_IT = (
     "More rows would settle it, or a person who checks a random sample of them."
@@ -32,6 +39,7 @@ ONE_MODEL = (
 
 # What each rate of `NoiseRates` is a share of.
 RATE_NAMES = {
+    "wrong_share": "labels that are wrong",
     "positive_noise_rate": "true positives labeled negative",
     "negative_noise_rate": "true negatives labeled positive",
     "positive_label_error_rate": "positive labels that are wrong",
@@ -53,7 +61,7 @@ def interval_text(estimate: float, low: float, high: float) -> str:
 
 def coverage_line(level: float, covers: str) -> str:
     """Return the line below a list of intervals."""
-    return f"{level:.0%} intervals, covering {covers}"
+    return f"{level:.0%} intervals, covering {COVERAGE.get(covers, covers)}"
 
 
 def thresholds_reason(positive: float, negative: float) -> str:
@@ -75,27 +83,25 @@ def too_few_rows(n_rows: float, needed: int) -> str:
     return f"There are too few rows to tell: {rows}, and a verdict needs at least {needed}."
 
 
-def affects_little(affected: float, limit: float) -> str:
-    """Return the sentence that the noise is low enough for the labels to count as clean."""
+def few_wrong(high: float, limit: float) -> str:
+    """Return the sentence that so few labels are wrong that all count as clean."""
     return (
-        f"By the lowest of the models' estimates, {affected:.1%} of the smaller class are "
-        f"affected (wrongly in it, or wrongly left out); up to {limit:.0%} counts as clean."
+        f"At most {high:.1%} of the labels are wrong, by the upper end of the 95% range; up to "
+        f"{limit:.0%} counts as clean."
     )
 
 
-def affects_much(affected: float) -> str:
-    """Return the sentence with the share of the smaller class that noise seems to affect."""
-    return (
-        f"Even by the lowest of the models' estimates, {affected:.1%} of the smaller class are "
-        "affected: wrongly in it, or wrongly left out."
-    )
+def many_wrong(low: float, high: float) -> str:
+    """Return the sentence with the range of the share of wrong labels, where noise was found."""
+    return f"Between {low:.1%} and {high:.1%} of the labels are wrong (95% range)."
 
 
-def hard_problem(noisy_auc: float, clean_auc: float) -> str:
-    """Return the sentence with the reason why noise and overlap cannot be told apart."""
+def wide_range(low: float, high: float) -> str:
+    """Return the sentence why a range that begins near zero leaves the verdict open."""
+    between = f"up to {high:.1%}" if low == 0 else f"between {low:.1%} and {high:.1%}"
     return (
-        f"But the scores separate the classes poorly (AUC {noisy_auc:.2f}), and would do so even "
-        f"without that noise (AUC {clean_auc:.2f}): a clean but hard problem looks the same."
+        f"Anything {between} of the labels may be wrong (95% range): wrong labels and classes that "
+        "overlap look alike to these scores."
     )
 
 
@@ -104,12 +110,4 @@ def wrong_labels(positive: float, negative: float) -> str:
     return (
         f"An estimated {positive:.1%} of the positive labels and {negative:.1%} of the negative "
         "labels are wrong."
-    )
-
-
-def separate_classes(noisy_auc: float, clean_auc: float) -> str:
-    """Return the sentence with the reason why the estimate is noise and not overlap."""
-    return (
-        f"With correct labels the scores would separate the classes well (AUC {clean_auc:.2f}; "
-        f"{noisy_auc:.2f} with the given labels), so overlap does not explain it."
     )

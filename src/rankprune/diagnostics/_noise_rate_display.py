@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from rankprune.core import NoiseRateIntervals, noise_rate_intervals
-from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR, NoiseEstimator
+from rankprune.core._interval_records import TRUTH
+from rankprune.core.estimators._registry import NoiseEstimator
 from rankprune.diagnostics._display import BLUE, ORANGE, ScoresDisplay
+
+GRAY = "#767676"
+# What intervals cover, in the label of the axis: those over rows, and those of the truth.
+_COVERED = (
+    "from resampled rows;\nthey do not cover the model's bias",
+    "of the truth, for noise\nlike that the estimator was trained on",
+)
 
 
 class NoiseRateDisplay(ScoresDisplay):
-    """The four rates with their intervals.
+    """The share of wrong labels and the four rates, with their intervals.
 
     Parameters
     ----------
@@ -25,9 +33,9 @@ class NoiseRateDisplay(ScoresDisplay):
     >>> from rankprune.diagnostics import NoiseRateDisplay
     >>> truth = np.repeat([0, 1], 500)
     >>> labels = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0, random_state=0)
-    >>> display = NoiseRateDisplay.from_predictions(labels, 0.8 * truth, n_resamples=50)
+    >>> display = NoiseRateDisplay.from_predictions(labels, 0.8 * truth)
     >>> display.ax_.get_xlabel().splitlines()[0]
-    'share, with 95% intervals from resampled rows;'
+    'share, with 95% intervals of the truth, for noise'
     """
 
     _is_random = True
@@ -41,7 +49,8 @@ class NoiseRateDisplay(ScoresDisplay):
         labels: ArrayLike,
         probabilities: ArrayLike,
         *,
-        method: str | NoiseEstimator = DEFAULT_ESTIMATOR,
+        method: str | NoiseEstimator | None = None,
+        covers: Literal["truth", "rows"] = "truth",
         level: float = 0.95,
         n_resamples: int = 200,
         sample_weight: ArrayLike | None = None,
@@ -54,6 +63,7 @@ class NoiseRateDisplay(ScoresDisplay):
             labels,
             probabilities,
             method=method,
+            covers=covers,
             level=level,
             n_resamples=n_resamples,
             sample_weight=sample_weight,
@@ -81,6 +91,7 @@ class NoiseRateDisplay(ScoresDisplay):
             ),
             ("true negatives\nlabeled positive", found.negative_noise_rate, BLUE, "s"),
             ("true positives\nlabeled negative", found.positive_noise_rate, ORANGE, "o"),
+            ("labels\nthat are wrong", found.wrong_share, GRAY, "D"),
         )
         most = max(0.1, *(interval.high for _, interval, _, _ in rows))
         for height, (_, interval, color, marker) in enumerate(rows):
@@ -99,8 +110,7 @@ class NoiseRateDisplay(ScoresDisplay):
             yticklabels=[name for name, _, _, _ in rows],
             ylim=(-0.5, len(rows) - 0.3),
             xlim=(-0.03 * most, 1.1 * most),
-            xlabel=f"share, with {found.level:.0%} intervals from resampled rows;\n"
-            "they do not cover the model's bias",
+            xlabel=f"share, with {found.level:.0%} intervals {_COVERED[found.covers == TRUTH]}",
             title="Noise rates" if found.reliable else "Noise rates (not reliable)",
         )
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")

@@ -258,5 +258,9 @@ class RateBasedClassifier(DelegatingClassifier):
         """Return the committee's verdict, or None if there is no committee or a rate is known."""
         if opinions.shape[1] == 1 or self._known() != (None, None):
             return None
-        members = [status.inputs(column) for column in opinions.T]
-        return judge(status.inputs(scores), members, self.noise_estimator, estimated=estimated)
+        return judge(
+            status.inputs(scores),
+            self.noise_estimator,
+            n_opinions=opinions.shape[1],
+            estimated=estimated,
+        )

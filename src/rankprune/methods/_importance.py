@@ -28,7 +28,7 @@ class ImportanceReweightingClassifier(ReweightingClassifier):
         the source proposes.
     pos_label, positive_noise_rate, negative_noise_rate
         As in `RankPruningClassifier`.
-    noise_estimator : str or callable, default="curve"
+    noise_estimator : str or callable, default="learned"
         See ``method`` of `estimate_noise_rates`. The source uses ``"min-probability"``.
     cv, n_jobs, random_state, verbose
         As in `RankPruningClassifier`.

@@ -102,7 +102,7 @@ class LabelDependentCostClassifier(_NatarajanClassifier):
         default.
     scorer, pos_label, positive_noise_rate, negative_noise_rate
         As in `RankPruningClassifier`. If both rates are known, no folds are fitted.
-    noise_estimator : str or callable, default="curve"
+    noise_estimator : str or callable, default="learned"
         See ``method`` of `estimate_noise_rates`. ``"cross-validation"`` tunes the rates, as the
         source does: it picks those whose models have the best balanced accuracy on held-out labels,
         since class-conditional noise does not change the order of models by balanced accuracy. So
@@ -172,7 +172,7 @@ class UnbiasedLossClassifier(_NatarajanClassifier):
         few solvers handle: ``"lbfgs"``, ``"newton-cg"`` and ``"newton-cholesky"`` do.
     scorer, pos_label, positive_noise_rate, negative_noise_rate, cv, n_jobs, random_state, verbose
         As in `LabelDependentCostClassifier`.
-    noise_estimator : str or callable, default="curve"
+    noise_estimator : str or callable, default="learned"
         As in `LabelDependentCostClassifier`; here ``"cross-validation"`` tries pairs of rates.
 
     Attributes

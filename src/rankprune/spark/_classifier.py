@@ -22,11 +22,12 @@ from pyspark.ml.util import (
 )
 from pyspark.sql import functions
 
-from rankprune.core import ConfidentCounts, ConfidentState, NoiseRates
+from rankprune.core import ConfidentState, NoiseRates
 from rankprune.core._weights import class_weights
 from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
 from rankprune.exceptions import SampleWeightIgnoredWarning
 from rankprune.spark._prune import plain_column, prune, run_passes
+from rankprune.storage._json_records import from_plain
 
 # Columns that are added during a fit.
 _FOLD, _WEIGHT, _SCORE, _PRUNED = "__fold", "__weight", "__score", "__pruned"
@@ -83,7 +84,7 @@ class RankPruningClassifier(_RankPruningParams, Estimator, MLReadable, MLWritabl
         Column of groups; rows of the same group are in the same fold.
     idCol : str, default=None
         Column of distinct values; it orders the rows that are tied at a cut-off.
-    noiseEstimator : str, default="curve"
+    noiseEstimator : str, default="learned"
         Name of the noise estimator; see ``method`` of `rankprune.stream.estimate_noise_rates`.
     positiveNoiseRate, negativeNoiseRate : float, default=None
         Known rates, as in `rankprune.RankPruningClassifier`.
@@ -332,10 +333,8 @@ class RankPruningClassificationModel(_RankPruningParams, Model, MLReadable, MLWr
     def _loaded(
         cls, parts: dict[str, Any], extra: dict[str, Any]
     ) -> RankPruningClassificationModel:
-        rates = dict(extra.pop("noise_rates"))
-        if rates["counts"] is not None:
-            rates["counts"] = ConfidentCounts(**rates["counts"])
-        return cls(parts["model"], NoiseRates(**rates), **extra)
+        rates = from_plain(NoiseRates, extra.pop("noise_rates"))
+        return cls(parts["model"], rates, **extra)
 
 
 def _warn_unweighted(estimator: Any) -> None:

@@ -57,7 +57,7 @@ def estimate_noise_rates(
     ...         labels = np.where(rng.random(1000) < 0.2, 0, truth)
     ...         yield labels, np.where(truth, 0.8, 0.0)
     >>> rates = stream.estimate_noise_rates(batches)
-    >>> round(rates.positive_noise_rate, 2), rates.negative_noise_rate
+    >>> round(rates.positive_noise_rate, 2), round(rates.negative_noise_rate, 6)
     (0.2, 0.0)
     """
     jobs, state = validate_count(n_jobs, "n_jobs", 2), ConfidentState(method, prunes=False)

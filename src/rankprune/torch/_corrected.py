@@ -52,7 +52,7 @@ class CorrectedNetClassifier(NetworkClassifier):
         order of ``classes_``.
     positive_noise_rate, negative_noise_rate : float, default=None
         Known rates of two classes; unknown ones are estimated.
-    noise_estimator : str or callable, default="curve"
+    noise_estimator : str or callable, default="learned"
         How unknown rates of two classes are estimated from out-of-fold probabilities. With more
         classes the matrix is read off at one anchor row per class, as in the source.
     pos_label : label, default=None

@@ -1,5 +1,6 @@
 """The learned estimator: symmetry, repeated rows, ranges, and the paper's answer in two clumps."""
 
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -17,8 +18,13 @@ from rankprune.core.estimators._learned import (
     learned_answer,
     shipped_network,
 )
-from rankprune.core.estimators._learned_network import N_RAW, Network, sparseness_of
-from rankprune.core.estimators._summaries import summaries
+from rankprune.core.estimators._learned_network import (
+    N_RAW,
+    Network,
+    label_error_rates,
+    sparseness_of,
+)
+from rankprune.core.estimators._summaries import curve_rates, summaries
 
 LEVELS = (0.5, 0.65, 0.8, 0.9, 0.95, 0.97, 0.99)
 KINDS = ("overlap", "sharp", "coarse", "overconfident", "separable")
@@ -111,7 +117,7 @@ def test_order_and_batches_do_not_matter():
 def test_is_an_estimator_by_name():
     labels, scores = rows(5, "sharp", 900)
     rates = estimate_noise_rates(labels, scores, method="learned")
-    assert rates == learned(ScoreSketch.from_rows(labels, scores))
+    assert replace(rates, intervals=None) == learned(ScoreSketch.from_rows(labels, scores))
     assert (rates.n_positive, rates.n_negative) == (labels.sum(), (~labels).sum())
     assert estimate_noise_rates(ScoreSketch.from_rows(labels, scores), method="learned") == rates
 
@@ -217,6 +223,30 @@ def test_the_network_is_small_data_without_code():
         name: array.tolist() for name, array in kept.items()
     }
     assert shipped_network() is shipped_network()
+
+
+def test_without_a_gate_the_network_answers_alone():
+    values = summaries(sketch_of_rows(1))[None]
+    network, prevalence = shipped_network(), np.array([0.4])
+    raw = network.raw(values)
+    alone = replace(network, gate=np.zeros(len(network.gate)))
+    np.testing.assert_array_equal(
+        alone.label_error_rates(values, raw, prevalence), label_error_rates(raw)
+    )
+    mixed = network.label_error_rates(values, raw, prevalence)
+    curve = curve_rates(values)[:, 0, 2:4]
+    low, high = np.minimum(curve, label_error_rates(raw)), np.maximum(curve, label_error_rates(raw))
+    assert ((low <= mixed) & (mixed <= high)).all()
+
+
+def test_no_range_exceeds_what_is_possible():
+    labels, scores = rows(8, "overlap", 400)
+    answer = learned_answer(ScoreSketch.from_rows(labels, scores))
+    share = answer.rates.observed_prevalence
+    found = answer.ranges(0.99)
+    assert found["positive_noise_rate"][1] <= 1 - share
+    assert found["negative_noise_rate"][1] <= share
+    assert found["wrong_share"][1] <= 0.5
 
 
 def test_summaries_fit_the_network():

@@ -71,7 +71,7 @@ class ScoreSketch:
     >>> both = first.merge(second)
     >>> both.n_rows, both.extremes
     (180, (0.03125, 0.875))
-    >>> round(estimate_noise_rates(both).negative_noise_rate, 2)
+    >>> round(estimate_noise_rates(both, method="curve").negative_noise_rate, 2)
     0.25
     """
 

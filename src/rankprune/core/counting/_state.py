@@ -37,6 +37,7 @@ from rankprune.core.estimators._registry import (
     is_exact,
     rates_of_sketch,
     threshold_reason,
+    with_intervals,
     with_warning,
 )
 
@@ -52,7 +53,7 @@ class ConfidentState:
 
     Parameters
     ----------
-    method : str or callable, default="curve"
+    method : str or callable, default="learned"
         The noise estimator; its rates are those of `estimate_noise_rates` on all rows at once. A
         callable sees the bins of a `ScoreSketch` as rows with weights.
     noise_rates : NoiseRates, default=None
@@ -102,6 +103,8 @@ class ConfidentState:
         # In place of sums and histogram, unless rates are known or exact.
         is_sketched = noise_rates is None and not is_exact(method)
         self._sketch = ScoreSketch() if is_sketched else None
+        # Beside them if the rates are exact, for the range around these.
+        self._for_range = ScoreSketch() if noise_rates is None and is_exact(method) else None
         self._thresholds: tuple[float, float] | None = None
         self._rates: NoiseRates | None = None
         self._to_prune = (0, 0)
@@ -151,6 +154,8 @@ class ConfidentState:
         """Add a batch in the first pass, with exact sums; a refused one changes nothing."""
         kernel, before = kernel_for(len(is_positive)), (self._sums, self._extremes)
         counts = self._histogram.counts.copy()
+        if self._for_range is not None:
+            self._for_range.take(is_positive, values)  # a refused batch changes nothing
         for rows in blocks(len(is_positive)):
             block = kernel.prepared(values[rows])
             smallest, largest = kernel.extremes(block)
@@ -180,7 +185,7 @@ class ConfidentState:
         other = ConfidentState(self._method, noise_rates=self._given, prunes=self._prunes)
         if self.n_pass > 1:
             other._sums, other._histogram = self._sums, self._histogram
-            other._sketch = self._sketch
+            other._sketch, other._for_range = self._sketch, self._for_range
             other._extremes = self._extremes
         other.n_pass, other._thresholds = self.n_pass, self._thresholds
         other._rates, other._to_prune, other._found = self._rates, self._to_prune, self._found
@@ -204,6 +209,8 @@ class ConfidentState:
             merged._histogram = self._histogram.merge(other._histogram)
             if self._sketch is not None and other._sketch is not None:
                 merged._sketch = self._sketch.merge(other._sketch)
+            if self._for_range is not None and other._for_range is not None:
+                merged._for_range = self._for_range.merge(other._for_range)
             merged._extremes = self._extremes
             merged._see(*other._extremes)
         if self._counts is not None and other._counts is not None:
@@ -229,7 +236,7 @@ class ConfidentState:
         if self.n_pass == 1:
             self._refuse_one_label()
             following._sums, following._histogram = self._sums, self._histogram
-            following._sketch = self._sketch
+            following._sketch, following._for_range = self._sketch, self._for_range
             following._extremes = self._extremes
             following._begin()
             return following
@@ -312,12 +319,15 @@ class ConfidentState:
         """Drop the results of earlier passes and return the state, ready to be sent and merged."""
         if self.n_pass > 1:
             self._histogram = ScoreHistogram(0, 1)
+            self._for_range = self._for_range and ScoreSketch()
             if self._doubt is not None:
                 self._doubt.forget()
         return self
 
     def _counted_rates(self, counts: NDArray[np.int64]) -> NoiseRates:
         rates = rates_from_counts(self._sums, ConfidentCounts(*counts.astype(float).tolist()))
+        assert self._for_range is not None  # always kept if rates are exact
+        rates = with_intervals(rates, self._for_range)
         return with_warning(rates, threshold_reason(rates) or self._reason(self._doubt))
 
     def _auc_is_open(self) -> bool:

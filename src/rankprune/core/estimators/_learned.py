@@ -19,12 +19,13 @@ from scipy.special import ndtri
 from rankprune.core._noise_rates import NoiseRates
 from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.estimators._learned_network import (
+    LEVELS,
     QUANTILES,
     Network,
     clumps,
     expit,
-    label_error_rates,
     quantities,
+    range_limits,
 )
 from rankprune.core.estimators._summaries import Summaries, both_summaries
 
@@ -46,6 +47,8 @@ NO_WRONG_SHARE = 0.01
 # The label error rates together stay below 1, so that labels tell something about the truth.
 _MOST_OF_BOTH = 0.98
 ARTEFACT = "learned.npz"
+# Levels between which ranges were learned.
+LEAST_LEVEL, MOST_LEVEL = LEVELS[0], LEVELS[-1]
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class LearnedAnswer:
     rates : NoiseRates
         The point.
     center : ndarray of shape (5,)
-        Square roots of what the network alone says, in the order of `QUANTITIES`.
+        Square roots of the answer before it is handed over to the counts, in the order of
+        `QUANTITIES`.
     widths : ndarray of shape (5, 2, 4)
         How far the ranges of each level reach below and above the center.
     """
@@ -76,11 +80,14 @@ class LearnedAnswer:
         """
         reach = float(ndtri((1 + level) / 2))
         found = {}
-        for name, center, sides in zip(QUANTITIES, self.center, self.widths, strict=True):
+        limits = range_limits(np.array([self.rates.observed_prevalence]))[0]
+        for name, center, sides, limit in zip(
+            QUANTITIES, self.center.tolist(), self.widths, limits.tolist(), strict=True
+        ):
             below, above = (float(np.interp(reach, QUANTILES, side)) for side in sides)
             point = float(getattr(self.rates, name))
             low = min(max(center - below, 0.0) ** 2, point)
-            high = max(min((center + above) ** 2, 1.0), point)
+            high = max(min((center + above) ** 2, limit), point)
             found[name] = (0.0 if low < NO_WRONG_SHARE else low, high)
         return found
 
@@ -90,14 +97,15 @@ def learned(sketch: ScoreSketch) -> NoiseRates:
     return learned_answer(sketch).rates
 
 
-def learned_answer(sketch: ScoreSketch) -> LearnedAnswer:
-    """Return the point and the ranges of the network."""
+def learned_answer(sketch: ScoreSketch, network: Network | None = None) -> LearnedAnswer:
+    """Return the point and the ranges of a network, by default the one of the package."""
     n_negative, n_positive = sketch.masses
     prevalence = np.array([n_positive / (n_negative + n_positive)])
     as_given, swapped = Summaries(sketch), Summaries(sketch.swap())
-    network = shipped_network()
-    raw = network.raw(both_summaries(as_given, swapped)[None])
-    pi = label_error_rates(raw)
+    network = network or shipped_network()
+    summaries = both_summaries(as_given, swapped)[None]
+    raw = network.raw(summaries)
+    pi = network.label_error_rates(summaries, raw, prevalence)
     answer = quantities(pi, prevalence)
     widths = network.widths(raw, np.array([sketch.effective_rows]))
     counted = np.array([as_given.paper_label_error_rates()])

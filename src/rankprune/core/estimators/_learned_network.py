@@ -1,7 +1,8 @@
 """The network behind the learned estimator: summaries of a sketch -> point and ranges.
 
 A network gives raw numbers for each orientation of the classes. Their mean, with the quantities
-swapped where the classes are, decides, so swapping the classes swaps the answer.
+swapped where the classes are, decides, so swapping the classes swaps the answer. A gate mixes what
+the network says with the ends of the curve that is among the summaries.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rankprune.core.estimators._summaries import curve_rates
 
 Reals = NDArray[np.float64]
 
@@ -31,6 +34,9 @@ N_STEPS = len(LEVELS) + 1
 N_RAW = N_POINT + N_CLUMPS + N_QUANTITIES * 2 * N_STEPS
 # No more than this share of the labels of one value is wrong.
 MOST_WRONG = 0.98
+MOST_WRONG_OF_ALL = 0.5
+# How fast the gate goes over from the network to the curve.
+GATE_STEEPNESS = 2.0
 _SLOPE = 0.05
 _LIMIT = 4.0
 # Rows of one label whose sampling error counts as half of the largest possible.
@@ -78,6 +84,8 @@ class Network:
     knots, stretch : ndarray of shape (2, 5, 2, 4)
         A narrow and a wide width of each quantity, side and level, and the factors there that make
         ranges hold what they promise. The second factor is never smaller.
+    gate : ndarray of shape (n_gate_inputs + 1,)
+        Weights of a linear gate, and its intercept; all zero if there is none.
     """
 
     center: Reals
@@ -85,6 +93,7 @@ class Network:
     members: tuple[Layers, ...]
     knots: Reals
     stretch: Reals
+    gate: Reals
 
     def raw(self, summaries: Reals) -> Reals:
         """Return the raw numbers of problems, given summaries of shape (n, 2, n_summaries)."""
@@ -92,6 +101,17 @@ class Network:
         flat = inputs.reshape(-1, inputs.shape[-1])
         found = np.mean([member(flat) for member in self.members], axis=0)
         return both_ways(found.reshape(*inputs.shape[:2], N_RAW))
+
+    def label_error_rates(self, summaries: Reals, raw: Reals, prevalence: Reals) -> Reals:
+        """Return pi1 and pi0 of each problem, mixed with those of the curve by the gate."""
+        pi = label_error_rates(raw)
+        if not self.gate.any():
+            return pi
+        found = quantities(pi, prevalence)
+        inputs = gate_inputs(summaries, found, self.center, self.scale)
+        odds = (inputs @ self.gate[:-1]).mean(axis=1) + self.gate[-1]
+        part = expit(GATE_STEEPNESS * odds)[:, None]
+        return np.asarray((1 - part) * pi + part * curve_rates(summaries)[:, 0, 2:4])
 
     def widths(self, raw: Reals, rows: Reals) -> Reals:
         """Return how far the square roots of ranges reach: problems x quantities x sides x levels.
@@ -113,7 +133,8 @@ class Network:
         members = [
             Layers(*(kept[name][number] for name in names)) for number in range(len(kept["first"]))
         ]
-        return cls(kept["center"], kept["scale"], tuple(members), kept["knots"], kept["stretch"])
+        parts = (kept[name] for name in ("knots", "stretch", "gate"))
+        return cls(kept["center"], kept["scale"], tuple(members), *parts)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all numbers as arrays, those of the layers in half precision."""
@@ -121,7 +142,7 @@ class Network:
             name: np.stack([getattr(member, name) for member in self.members]).astype(np.float16)
             for name in Layers.__dataclass_fields__
         }
-        for name in ("center", "scale", "knots", "stretch"):
+        for name in ("center", "scale", "knots", "stretch", "gate"):
             arrays[name] = getattr(self, name).astype(np.float32)
         return arrays
 
@@ -129,6 +150,22 @@ class Network:
 def standardized(summaries: Reals, center: Reals, scale: Reals) -> Reals:
     """Return summaries on comparable scales, without extremes."""
     return np.clip((summaries - center) / scale, -_LIMIT, _LIMIT)
+
+
+def gate_inputs(summaries: Reals, found: Reals, center: Reals, scale: Reals) -> Reals:
+    """Return what the gate sees: problems x orientations x inputs.
+
+    Parameters
+    ----------
+    summaries : ndarray of shape (n, 2, n_summaries)
+    found : ndarray of shape (n, 5)
+        All quantities by the network alone.
+    center, scale : ndarray of shape (n_summaries,)
+    """
+    own = np.sqrt(np.stack([found, found[:, list(SWAPPED)]], axis=1))
+    curve = np.sqrt(curve_rates(summaries))
+    parts = (standardized(summaries, center, scale), own, curve, np.abs(own - curve))
+    return np.concatenate(parts, axis=2)
 
 
 def leaky(values: Reals) -> Reals:
@@ -171,6 +208,17 @@ def range_widths(raw: Reals, sparseness: Reals) -> Reals:
     """Return how far the square roots of ranges reach: problems x quantities x sides x levels."""
     wide, added = range_parts(range_steps(raw))
     return np.sqrt(wide**2 + sparseness[:, None, None, None] * added**2)
+
+
+def range_limits(prevalence: Reals) -> Reals:
+    """Return what no quantity of a problem can exceed: problems x quantities.
+
+    More wrong labels of one value than there are labels is impossible, and if more than half of all
+    labels were wrong, the classes would be swapped.
+    """
+    most = np.full(len(prevalence), MOST_WRONG)
+    half = np.full(len(prevalence), MOST_WRONG_OF_ALL)
+    return np.stack([1 - prevalence, prevalence, most, most, half], axis=1)
 
 
 def sparseness_of(rows: Reals) -> Reals:

@@ -35,10 +35,11 @@ from rankprune.core.counting._sketch import (
 from rankprune.core.estimators._confident_counts import confident_counts
 from rankprune.core.estimators._curve import curve, curve_of_many
 from rankprune.core.estimators._elkan_noto import elkan_noto, elkan_noto_e2, elkan_noto_e3
-from rankprune.core.estimators._learned import learned
+from rankprune.core.estimators._learned import learned, learned_answer
 from rankprune.core.estimators._min_probability import min_probability
 from rankprune.core.estimators._scott import scott, scott_2015
 from rankprune.core.estimators._tight import tight, tight_of_many
+from rankprune.core.estimators._truth_intervals import truth_intervals
 from rankprune.exceptions import (
     NoiseRatesClippedWarning,
     UninformativeProbabilitiesWarning,
@@ -84,12 +85,13 @@ class OnSketch:
 
 
 EXACT = "confident-counts"
+LEARNED = OnSketch(learned)
 
 NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
     EXACT: confident_counts,
     "tight": OnSketch(tight, tight_of_many),
     "curve": OnSketch(curve, curve_of_many),
-    "learned": OnSketch(learned),
+    "learned": LEARNED,
     "scott": OnSketch(scott),
     "scott-2015": OnSketch(scott_2015),
     "min-probability": OnSketch(min_probability),
@@ -100,7 +102,7 @@ NOISE_ESTIMATORS: dict[str, NoiseEstimator] = {
 
 
 # Chosen by its error on data that no rule was tuned on; see the table in docs/noise_rates.md.
-DEFAULT_ESTIMATOR = "curve"
+DEFAULT_ESTIMATOR = "learned"
 
 
 def estimate_noise_rates(
@@ -121,15 +123,15 @@ def estimate_noise_rates(
     probabilities : array-like of shape (n_rows,)
         Out-of-fold probability of the positive label, one per row; see
         `out_of_fold_probabilities`. In-sample probabilities hide the errors they were fitted to.
-    method : str or callable, default="curve"
-        The noise estimator. ``"confident-counts"`` is the paper's, and needs the rows;
+    method : str or callable, default="learned"
+        The noise estimator. ``"learned"`` asks a small network that was trained on thousands of
+        problems with many kinds of noise, and counts as the paper does where the scores form two
+        clumps. ``"confident-counts"`` is the paper's, and needs the rows;
         ``"tight"`` uses the threshold with the smallest upper confidence bound of the noise, which
         overlap inflates less, but which misses noise concentrated where the classes meet;
         ``"curve"`` fits a sigmoid between two plateaus to the share of positive labels along the
         ranking and uses, for each noise
-        rate, the smaller of its plateau and such a bound. ``"learned"`` asks a small network that
-        was trained on thousands of problems with many kinds of noise, and counts as the paper does
-        where the scores form two clumps. ``"scott"`` and ``"scott-2015"`` use the
+        rate, the smaller of its plateau and such a bound. ``"scott"`` and ``"scott-2015"`` use the
         largest share of one label's rows that the other's could hide (Scott et al. 2013, Scott
         2015), the latter with a tighter bound; ``"min-probability"`` uses the smallest and the
         largest probability (Liu and Tao 2016). ``"elkan-noto"``, ``"elkan-noto-e2"`` and
@@ -147,7 +149,8 @@ def estimate_noise_rates(
     Returns
     -------
     NoiseRates
-        With ``reliable=False`` and a warning if the probabilities do not tell the labels apart.
+        With ``intervals`` of the truth, which are learned for any method and hold its estimate;
+        and with ``reliable=False`` and a warning if the probabilities do not tell the labels apart.
 
     Notes
     -----
@@ -192,8 +195,34 @@ def rates_of_sketch(sketch: ScoreSketch, method: str | NoiseEstimator | None) ->
             f"method must not be {EXACT!r} for a ScoreSketch, since the paper's estimator compares "
             "each score with exact means. Pass labels and probabilities, or use another method."
         )
-    rates = raw_rates(sketch, method)
+    return _answered(sketch, sketch, method)
+
+
+def _answered(
+    rows: Inputs | ScoreSketch,
+    sketch: ScoreSketch,
+    method: str | NoiseEstimator | None,
+    known: tuple[float | None, float | None] = (None, None),
+) -> NoiseRates:
+    """Return the estimate with its intervals and known rates inserted; warn at most once."""
+    rates = rates_in_range(rows, sketch, method)
+    rates = rates.with_known(positive=known[0], negative=known[1])
     return with_warning(rates, uninformative_reason(sketch, rates))
+
+
+def rates_in_range(
+    rows: Inputs | ScoreSketch, sketch: ScoreSketch, method: str | NoiseEstimator | None
+) -> NoiseRates:
+    """Return what a noise estimator makes of rows, with intervals, and without any warning."""
+    answer = learned_answer(sketch)
+    is_learned = find_noise_estimator(method) is LEARNED
+    rates = answer.rates if is_learned else raw_rates(rows, method)
+    return replace(rates, intervals=truth_intervals(rates, answer))
+
+
+def with_intervals(rates: NoiseRates, sketch: ScoreSketch) -> NoiseRates:
+    """Return rates by any estimator with the learned intervals of a sketch, widened to hold it."""
+    return replace(rates, intervals=truth_intervals(rates, learned_answer(sketch)))
 
 
 def raw_rates(
@@ -249,19 +278,21 @@ def estimate_unknown_rates(
             inputs.is_positive.view(np.int8),
             inputs.probabilities,
             sample_weight=inputs.sample_weight,
-        ).with_known(positive=positive, negative=negative)
-        return with_warning(rates, _exact_reason(inputs, rates))
+        )
+        sketch = sketch_of(inputs) if sketch is None else sketch
+        rates = with_intervals(rates, sketch).with_known(positive=positive, negative=negative)
+        return with_warning(rates, _exact_reason(inputs, sketch, rates))
     sketch = sketch_of(inputs) if sketch is None else sketch
-    rates = raw_rates(sketch if is_on_sketch(method) else inputs, method)
-    rates = rates.with_known(positive=positive, negative=negative)
-    return with_warning(rates, uninformative_reason(sketch, rates))
+    rows = sketch if is_on_sketch(method) else inputs
+    return _answered(rows, sketch, method, (positive, negative))
 
 
 def with_warning(rates: NoiseRates, reason: str | None) -> NoiseRates:
     """Return the rates, with a warning if they are not reliable (for ``reason``) or clipped."""
     if reason is not None:
         _warn_uninformative(reason)
-        return replace(rates, reliable=False)
+        intervals = rates.intervals and replace(rates.intervals, reliable=False)
+        return replace(rates, reliable=False, intervals=intervals)
     if rates.clipped:
         warn_caller(
             "The estimated noise rates contradict the share of positive labels "
@@ -336,13 +367,20 @@ def uninformative_reason(sketch: ScoreSketch, rates: NoiseRates) -> str | None:
     return SAME_BIN_REASON if is_coarse else AUC_REASON
 
 
-def _exact_reason(inputs: Inputs, rates: NoiseRates) -> str | None:
+def _exact_reason(inputs: Inputs, sketch: ScoreSketch, rates: NoiseRates) -> str | None:
     reason = threshold_reason(rates)
-    if reason is None and not is_informative(
+    if reason is not None:
+        return reason
+    # The bins settle most cases; only where they are too coarse are the scores compared.
+    least, most = sketch.auc_bounds()
+    needed = sketch.needed_auc()
+    if least > needed:
+        return None
+    if most > needed and is_informative(
         inputs.is_positive, inputs.probabilities, inputs.sample_weight
     ):
-        return AUC_REASON
-    return reason
+        return None
+    return AUC_REASON
 
 
 def threshold_reason(rates: NoiseRates) -> str | None:

@@ -285,6 +285,10 @@ def _all_rates(noise_rates: Reals, prevalence: float) -> Reals:
     )
 
 
+# All rates and the total, and some of them on other scales.
+_N_CURVE_RATES = 10
+
+
 def _logits_of_bins() -> Reals:
     return np.asarray(np.clip(np.log(MIDDLES) - np.log1p(-MIDDLES), -_WIDEST, _WIDEST))
 
@@ -314,6 +318,11 @@ def both_summaries(as_given: Summaries, swapped: Summaries) -> Reals:
             for side, curve in sides
         ]
     )
+
+
+def curve_rates(summaries: Reals) -> Reals:
+    """Return what the ends of the curve say about all rates and the total, among summaries."""
+    return summaries[..., -_N_CURVE_RATES : -_N_CURVE_RATES + 5]
 
 
 def rates_of_curve(curve: Reals, prevalence: float) -> Reals:
