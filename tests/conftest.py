@@ -18,16 +18,6 @@ settings.load_profile("rankprune")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def few_resamples():
-    """Let checks draw rows again some times only: their intervals have tests of their own."""
-    from rankprune.check import _assemble as _answer
-
-    before, _answer._N_RESAMPLES = _answer._N_RESAMPLES, 20
-    yield
-    _answer._N_RESAMPLES = before
-
-
-@pytest.fixture(autouse=True, scope="session")
 def one_scoring():
     """Let checks score their rows once only."""
     from rankprune.check import _stability

@@ -39,7 +39,10 @@ def test_without_noise_found_there_are_no_suspects(hard):
     assert (check.n_suspects, check.suspects, len(check.suspect_rows())) == (0, (), 0)
     assert (check.positive_cutoff, check.negative_cutoff) == (None, None)
     assert set(check.scores.weight) == {1.0}
-    assert check.wrong_share > 0.05
+    assert check.wrong_share_interval.low == 0 < 0.1 < check.wrong_share_interval.high
+    assert check.n_candidates == np.ceil(600 * check.wrong_share_interval.high)
+    assert len(check.candidate_rows()) == check.n_candidates
+    assert not any(row.is_suspect for row in check.candidates)
 
 
 def test_training_drops_nothing_unless_asked_to(hard):
@@ -117,7 +120,7 @@ def test_the_reasons_show_the_numbers_of_the_answer(scorer):
 
 def test_every_output_shows_the_same_number():
     truth = np.repeat([0, 1], 500)
-    labels = flip_labels(truth, positive_noise_rate=0.02, negative_noise_rate=0, random_state=0)
+    labels = flip_labels(truth, positive_noise_rate=0.01, negative_noise_rate=0, random_state=0)
     check = check_labels(None, labels, probabilities=0.1 + 0.8 * truth)
     assert check.verdict.level == "clean"
     stored = check.to_dict()
@@ -128,21 +131,21 @@ def test_every_output_shows_the_same_number():
         assert interval.low <= interval.estimate <= interval.high
     assert stored["wrong_share"] == check.wrong_share == 0
     points = [float(found) for found in re.findall(r"([\d.]+)% \(", str(check))]
-    assert points == [0.0] * 4
+    assert points == [0.0] * 5
 
 
 @pytest.mark.parametrize("many", [10, 10_000])
 def test_a_class_that_was_almost_emptied_is_warned_of_whatever_the_number_of_rows(
     tmp_path, monkeypatch, many
 ):
-    rows = [["0.9", "yes"]] * 40 + [["0.2", "no"]] * 400
+    rows = [["0.9", "yes"]] * 40 + [["0.9", "no"]] * 40 + [["0.2", "no"]] * 400
     path = write_csv(tmp_path / "t.csv", rows, ["p", "label"])
     monkeypatch.setattr(_table, "_MANY_ROWS", many)
 
     def all_wrong(labels, probabilities, *, sample_weight=None):
         from rankprune import NoiseRates
 
-        return NoiseRates.from_label_error_rates(0.995, 0.0, observed_prevalence=40 / 440)
+        return NoiseRates.from_label_error_rates(0.995, 0.0, observed_prevalence=40 / 480)
 
     with pytest.warns(ClassAlmostEmptiedWarning):
         check = check_table(path, "label", probabilities="p", noise_estimator=all_wrong)

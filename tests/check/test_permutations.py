@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
 from rankprune import check_labels, flip_labels
-from rankprune.check import _assemble
 
 pytestmark = pytest.mark.usefixtures("two_scorings")
 
@@ -17,12 +16,6 @@ RATES = (
     "positive_label_error_rate",
     "negative_label_error_rate",
 )
-
-
-@pytest.fixture(autouse=True)
-def no_intervals(monkeypatch):
-    """Leave out resampling, which draws rows by position."""
-    monkeypatch.setattr(_assemble, "_N_RESAMPLES", 2)
 
 
 @st.composite
@@ -104,7 +97,7 @@ def test_shuffled_columns_with_given_scores_give_the_same_answer(order):
 @pytest.mark.parametrize("scorer", [None, "with-trees", "committee"])
 def test_fitted_scores_change_the_suspects_by_about_as_much_as_was_measured(scorer):
     """Twice the changes of the second scoring, plus 3 rows, are the margin."""
-    X, truth = make_classification(400, n_informative=8, class_sep=1.5, random_state=0)
+    X, truth = make_classification(600, n_informative=8, class_sep=2, random_state=0)
     y = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
     check = check_labels(X, y, scorer=scorer)
     found = check.stability

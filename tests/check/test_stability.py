@@ -33,7 +33,7 @@ def examined(X, y, **options):
 
 
 def test_it_counts_the_suspects_of_a_second_scoring():
-    X, y = noisy(spread=1.5)
+    X, y = noisy(n=600, spread=1.2)
     check = check_labels(X, y, scorer=None)
     found = check.stability
     assert check.verdict.level == found.level == "noise found"
@@ -66,7 +66,7 @@ def test_suspects_that_stay_and_new_ones_are_counted():
 
 
 def test_clean_labels_stay_clean():
-    X, _ = noisy()
+    X, _ = noisy(900)
     check = check_labels(X, X[:, 0] > 1.5, scorer=None)
     assert check.stability == Stability(0, 0, 0, check.verdict.level)
 

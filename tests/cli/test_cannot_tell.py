@@ -18,7 +18,8 @@ def hard(command, tmp_path):
     path = write_csv(tmp_path / "hard.csv", rows, ["x", "label"])
     code, out, _ = command("check", path, "--label", "label", "--scorer", "model")
     assert code == 0
-    assert out.startswith("This data does not show whether labels are wrong.")
+    assert out.startswith("Up to ")
+    assert "The data alone cannot tell; a person who judges 25 rows" in out
     return tmp_path / "hard.csv.rankprune"
 
 

@@ -125,7 +125,7 @@ def test_the_page_stays_below_two_megabytes_whatever_the_cells(tmp_path):
     page = render_report(check, top=500)
     assert check.n_suspects > 200
     assert len(page.encode()) < 2_000_000
-    assert "all of them are in" in text_of(page)
+    assert "scores.parquet has the rank of every row" in text_of(page)
     assert len(check.notes) >= 45
     assert "more notes are in" in text_of(page)
 
@@ -140,8 +140,8 @@ def test_characters_shown_by_code_count_towards_the_page_size(tmp_path):
 
 def test_no_suspects_are_shown_with_top_zero(check):
     text = text_of(render_report(check, top=0))
-    assert f"{check.n_suspects} suspects are in scores.parquet" in text
-    assert "There are no suspects." not in text
+    assert f"{check.n_candidates} rows to look at are in scores.parquet" in text
+    assert "There are no rows to look at." not in text
 
 
 def test_given_probabilities_are_not_called_checked(check, tmp_path):
@@ -164,8 +164,8 @@ def test_a_clean_table_is_called_clean(tmp_path):
     assert check.verdict.level == "clean"
     text = text_of(render_report(check))
     assert "Your labels look clean" in text
-    assert "There are no suspects." in text
-    assert "none wrong labels detected" in text
+    assert "None is a suspect." in text
+    assert f"0.0% to {check.wrong_share_interval.high:.1%} of the labels wrong" in text
     assert "cannot be told from overlapping classes" in text
 
 
@@ -272,9 +272,9 @@ def test_no_report_both_denies_and_claims_overlap(check, level, flat):
     reasons = check.verdict.reasons if level == "noise found" else ("Because.",)
     verdict = replace(check.verdict, level=level, reasons=reasons)
     text = text_of(render_report(replace(check, verdict=verdict, separability=curve)))
-    denies = "overlap does not explain it" in text
-    assert denies == (level == "noise found")
-    assert not (denies and re.search(r"(is|be) overlap\b", text))
+    assert "overlap does not explain it" not in text
+    assert not (level == "noise found" and re.search(r"(is|be) overlap\b", text))
+    assert ("overlapping classes look alike here" in text) == (level == "cannot tell")
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -285,8 +285,11 @@ def test_the_share_of_wrong_labels_is_one_number_wherever_it_is_shown(check, lev
     )
     page, terminal = text_of(render_report(shown)), str(shown)
     wrong = f"{check.wrong_share:.1%}"
-    assert (wrong in terminal.splitlines()[0]) == (level == "noise found")
-    assert (f"{wrong} of the labels wrong, estimated" in page) == (level == "noise found")
+    assert (wrong in terminal.splitlines()[0]) == (level != "clean")
+    assert (f"of the labels wrong, most likely {wrong}" in page) == (level != "clean")
+    total = check.wrong_share_interval
+    assert f"{total.low:.1%} to {total.high:.1%} of the labels wrong" in page
+    assert f"{total.high:.1%}" in terminal.splitlines()[0]
     assert f"{other.wrong_share:.1%}" not in page + terminal
     for name in ("positive_label_error_rate", "negative_label_error_rate"):
         assert f"{shown.to_dict()[name]:.1%}" in page

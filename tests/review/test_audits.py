@@ -277,7 +277,7 @@ class TestReport:
         page = write_report(run).read_text()
         assert "The blind audit is not finished" in page
         assert "A blind audit of" not in page
-        assert '<p class="verdict">About' in page
+        assert '<p class="verdict">Between' in page
         assert "suspects that are wrong" not in page
 
     def test_an_unfinished_audit_does_not_hide_the_comparison_on_trusted_rows(self, tmp_path):

@@ -380,7 +380,7 @@ def test_numbers_of_rows_that_contradict_each_other_are_refused_by_name(run, cha
     [
         ("calibration", "high", 0),
         ("separability", "negative", "low", 3),
-        ("intervals", "positive_noise_rate", "high"),
+        ("noise_rates", "intervals", "positive_noise_rate", "high"),
     ],
     ids=str,
 )

@@ -77,7 +77,7 @@ def check_labels(
     >>> y = flip_labels(truth, positive_noise_rate=0.2, negative_noise_rate=0.1, random_state=0)
     >>> check = check_labels(X, y, scorer=None)
     >>> check.verdict.level, round(check.wrong_share, 2)
-    ('noise found', 0.12)
+    ('noise found', 0.16)
     >>> bool((y != truth)[check.suspect_rows()[:100]].mean() > 0.95)
     True
     """
@@ -121,5 +121,5 @@ def check_labels(
     shape: tuple[int, ...] = getattr(X, "shape", ())
     source = Source("arrays", None, None, n_rows, int(shape[1]) if len(shape) > 1 else 1)
     evidence = gather(data, classifier, repeat=has_known_cost(settings))
-    check = assemble(evidence, names, settings, source, noise_estimator, Shown())
-    return replace(check, suspects=shown_rows(check))
+    check = assemble(evidence, names, settings, source, Shown())
+    return replace(check, candidates=shown_rows(check))

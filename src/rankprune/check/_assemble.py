@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-from rankprune.core import NoiseRateIntervals, NoiseRates, ScoreSketch, Verdict
-from rankprune.core._answer import answered_intervals, answered_rates
+from rankprune.core import NoiseRates, ScoreSketch, Verdict
+from rankprune.core._answer import answered_rates
 from rankprune.core._auc import TELLING_AUC
-from rankprune.core._intervals import row_intervals
+from rankprune.core._ranking import expected_stretches
 from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import RankPruneWarning, warn_caller
-from rankprune.learners._progress import log_stage
 from rankprune.run import LabelCheck
 from rankprune.run._findings import (
     BeforeAfter,
+    CandidateRow,
     Confident,
     Duplicates,
     Histogram,
     Source,
     Stability,
     Subgroup,
-    SuspectRow,
 )
 from rankprune.run._scores import SavedScores, Scores, Tally
 from rankprune.run._sentences import INVERTED_SCORES, TOO_GOOD_SCORES
 from rankprune.run._settings import CheckSettings
 
-_N_RESAMPLES = 200
 # Number of bins of the histogram in the report.
 N_BINS = 50
 _PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
@@ -57,6 +54,10 @@ class Evidence:
         Positive and negative cut-off; None if there are no suspects with that label.
     histogram : Histogram
     confident : Confident
+    ranked : ScoreSketch
+        The scores that rank the rows; those of ``sketch`` unless rows were scored in rounds.
+    ranked_from : tuple of two float
+        The positive and the negative cut-off from which all rows are ranked.
     out_of_fold : bool
     n_groups : int or None
     warnings : tuple of str
@@ -73,6 +74,8 @@ class Evidence:
     cutoffs: tuple[float | None, float | None]
     histogram: Histogram
     confident: Confident
+    ranked: ScoreSketch
+    ranked_from: tuple[float, float]
     out_of_fold: bool
     n_groups: int | None
     warnings: tuple[str, ...]
@@ -83,13 +86,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Shown:
-    """Findings that only a table provides, such as notes on columns and cells of suspects."""
+    """Findings that only a table provides, such as notes on columns and cells of candidates."""
 
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     subgroups: tuple[Subgroup, ...] = ()
     columns: tuple[str, ...] = ()
-    suspects: tuple[SuspectRow, ...] = ()
+    candidates: tuple[CandidateRow, ...] = ()
 
 
 def assemble(
@@ -97,7 +100,6 @@ def assemble(
     names: tuple[str, str],
     settings: CheckSettings,
     source: Source,
-    noise_estimator: Any,
     shown: Shown,
 ) -> LabelCheck:
     """Return the record of a check.
@@ -109,20 +111,16 @@ def assemble(
         The positive and the negative label.
     settings : CheckSettings
     source : Source
-    noise_estimator : str or callable
-        As passed to the check; the settings hold only its name.
     shown : Shown
     """
-    sketch, verdict = evidence.sketch, evidence.verdict
-    rates = answered_rates(verdict, evidence.estimated)
-    around = _intervals(sketch, evidence.estimated, noise_estimator, settings.random_state)
+    sketch, verdict, estimated = evidence.sketch, evidence.verdict, evidence.estimated
+    n_listed = listed_rows(estimated, evidence.tally, int(evidence.ranked.counts.sum()))
     return LabelCheck(
         positive=names[0],
         negative=names[1],
         verdict=verdict,
-        noise_rates=rates,
-        estimated_rates=evidence.estimated,
-        intervals=answered_intervals(rates, around),
+        noise_rates=answered_rates(verdict, estimated),
+        estimated_rates=estimated,
         separability=separability_curve(sketch),
         calibration=calibration(sketch),
         histogram=evidence.histogram,
@@ -133,7 +131,7 @@ def assemble(
         n_groups=evidence.n_groups,
         duplicates=evidence.duplicates,
         subgroups=shown.subgroups,
-        suspects=shown.suspects,
+        candidates=shown.candidates,
         columns=shown.columns,
         before_after=evidence.before_after,
         notes=(*shown.notes, *_score_notes(evidence)),
@@ -144,7 +142,19 @@ def assemble(
         tally=evidence.tally,
         scores=evidence.scores,
         stability=evidence.stability,
+        n_candidates=n_listed,
+        stretches=expected_stretches(evidence.ranked, estimated, evidence.ranked_from, n_listed),
     )
+
+
+def listed_rows(rates: NoiseRates, tally: Tally, n_doubted: int) -> int:
+    """Return how many rows are on the list to look at, given the number that nobody settled.
+
+    As many as may be wrong by the upper end of the range, and all suspects.
+    """
+    most = n_doubted if rates.intervals is None else rates.intervals.wrong_share.high * n_doubted
+    n_suspects = tally.n_positive_suspects + tally.n_negative_suspects
+    return min(max(math.ceil(most), n_suspects), n_doubted)
 
 
 def _score_notes(evidence: Evidence) -> list[str]:
@@ -156,23 +166,6 @@ def _score_notes(evidence: Evidence) -> list[str]:
     # With the labels swapped the scores are informative: the upper bound of the AUC is below 1/2.
     is_inverted = 1 - evidence.sketch.auc() > evidence.sketch.needed_auc()
     return [INVERTED_SCORES] if is_inverted else []
-
-
-def _intervals(
-    sketch: ScoreSketch, estimated: NoiseRates, noise_estimator: Any, random_state: Any
-) -> NoiseRateIntervals:
-    """Return intervals around the estimate, by resampling the rows."""
-    log_stage("computing intervals")
-    # With threads, sums over matrices of four numbers would take a hundred times as long.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return row_intervals(
-            sketch,
-            noise_estimator,
-            estimated,
-            level=0.95,
-            n_resamples=_N_RESAMPLES,
-            random_state=random_state,
-        )
 
 
 def warn_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from rankprune.classifier import Examined, RankPruningClassifier
 from rankprune.core import NOISE_ESTIMATORS, Verdict
 from rankprune.core._answer import acts
 from rankprune.core._inputs import Inputs
-from rankprune.core._pruning import cutoffs_of_mask, order_pruned
+from rankprune.core._pruning import cutoffs_of_mask
+from rankprune.core._ranking import order_rows, ranking_cutoffs
 from rankprune.core._verdict import judge
 from rankprune.core.counting._sketch import ScoreSketch, sketch_of
 from rankprune.core.estimators._confident_counts import confident_counts
@@ -109,7 +110,10 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
     ranked_inputs = status.inputs(found.ranking)
     mask = found.mask[status.doubted]
     cutoffs = cutoffs_of_mask(ranked_inputs.is_positive, ranked_inputs.probabilities, mask)
-    scores = _scores(data, found, ranked_inputs, mask, cutoffs)
+    ranked_from = ranking_cutoffs(
+        ranked_inputs.is_positive, ranked_inputs.probabilities, scored.estimated
+    )
+    scores = _scores(data, found, ranked_inputs, mask, ranked_from)
     splits = scored.folds.splits
     return Evidence(
         sketch=sketch,
@@ -121,6 +125,8 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
         # From the same ranking as the cut-offs.
         histogram=_histogram(ranked_inputs),
         confident=Confident.of(confident),
+        ranked=sketch if found.ranking is scored.scores else sketch_of(ranked_inputs),
+        ranked_from=ranked_from,
         out_of_fold=not is_given,
         n_groups=None if data.groups is None else len(set(np.asarray(data.groups).tolist())),
         warnings=warn_once(caught),
@@ -161,7 +167,7 @@ def _examine(data: RowData, classifier: RankPruningClassifier) -> _Judged:
     sketch = sketch_of(found.rows.status.inputs(scored.scores))
     verdict = scored.verdict
     if verdict is None:
-        verdict = judge(sketch, [sketch], classifier.noise_estimator, estimated=scored.estimated)
+        verdict = judge(sketch, classifier.noise_estimator, estimated=scored.estimated)
     return _Judged(found if acts(verdict) else _without_suspects(found), verdict, sketch)
 
 
@@ -190,13 +196,15 @@ def _scores(
     found: Examined,
     inputs: Inputs,
     mask: NDArray[np.bool_],
-    cutoffs: tuple[float | None, float | None],
+    cutoffs: tuple[float, float],
 ) -> Scores:
     """Return the scores of the rows, with their ranks and weights."""
-    ranked = order_pruned(inputs.is_positive, inputs.probabilities, mask, cutoffs).rows
-    n_rows = len(found.mask)
-    rank = np.zeros(n_rows, dtype=np.int64)
-    rank[np.flatnonzero(found.rows.status.doubted)[ranked]] = np.arange(1, len(ranked) + 1)
+    ordered = order_rows(inputs.is_positive, inputs.probabilities, mask, cutoffs)
+    n_rows, doubted = len(found.mask), found.rows.status.doubted
+    rank = np.empty(n_rows, dtype=np.int64)
+    rank[np.flatnonzero(doubted)[ordered]] = np.arange(1, len(ordered) + 1)
+    # Nobody has to look at rows that a person has settled.
+    rank[~doubted] = np.arange(len(ordered) + 1, n_rows + 1)
     weight = np.ones(n_rows) if found.weights is None else found.weights.copy()
     weight[found.mask] = 0.0
     return Scores(

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from rankprune.check._assemble import N_BINS, Evidence, warn_once
+from rankprune.check._assemble import N_BINS, Evidence, listed_rows, warn_once
 from rankprune.check._shown_rows import MAX_SHOWN, with_cells
 from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates, ScoreSketch
 from rankprune.core._answer import acts
+from rankprune.core._ranking import rank_of_cutoffs
 from rankprune.core._verdict import judge
 from rankprune.core._weights import class_weights
 from rankprune.core.estimators._registry import (
@@ -25,7 +26,7 @@ from rankprune.core.estimators._registry import (
     rates_of_sketch,
 )
 from rankprune.run._directory import SCORES
-from rankprune.run._findings import Confident, Histogram, SuspectRow
+from rankprune.run._findings import CandidateRow, Confident, Histogram
 from rankprune.run._scores import SavedScores, Tally, copy_scores_sql
 from rankprune.run._settings import CheckSettings
 from rankprune.storage._claims import temporary_folder
@@ -48,8 +49,8 @@ def gather_out_of_core(
     settings: CheckSettings,
     noise_estimator: NoiseEstimator | str | None,
     columns: Sequence[str],
-) -> tuple[Evidence, LabelNames, tuple[SuspectRow, ...]]:
-    """Return the evidence from a table with probabilities, its labels, and suspects with cells.
+) -> tuple[Evidence, LabelNames, tuple[CandidateRow, ...]]:
+    """Return the evidence from a table with probabilities, its labels, and candidates with cells.
 
     All results are those of the same rows in memory.
     """
@@ -67,28 +68,42 @@ def gather_out_of_core(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             estimated = rows.rates(noise_estimator, sketch)
-            verdict = judge(sketch, [sketch], noise_estimator, estimated=estimated)
+            verdict = judge(sketch, noise_estimator, estimated=estimated)
             cutoffs = rows.cutoffs(estimated) if acts(verdict) else Cutoffs(None, None)
         # Removed together with the scores; saving a check copies them.
         folder = temporary_folder()
         scores = folder.path / SCORES
-        rows.write_scores(scores, cutoffs, class_weights(estimated) if acts(verdict) else (1, 1))
+        tally = _tally(sketch, cutoffs)
+        ranked_from = rows.ranking_cutoffs(estimated, tally)
+        n_listed = listed_rows(estimated, tally, tally.n_positive + tally.n_negative)
+        weights = class_weights(estimated) if acts(verdict) else (1.0, 1.0)
+        rows.write_scores(scores, cutoffs, ranked_from, weights, n_listed)
         evidence = Evidence(
             sketch=sketch,
             verdict=verdict,
             estimated=estimated,
             scores=SavedScores(scores, "id" in special, folder=folder),
-            tally=rows.tally(scores),
+            tally=tally,
             cutoffs=cutoffs.values,
             histogram=rows.histogram(),
             confident=Confident.of(rows.rates_by_counts()),
+            ranked=sketch,
+            ranked_from=ranked_from,
             out_of_fold=False,
             n_groups=rows.n_groups(),
             warnings=warn_once(caught),
         )
         with_ids = "id" in special and not settings.hides(settings.id)
-        suspects = rows.suspects(scores, columns, with_ids)
-    return evidence, labels, suspects
+        candidates = rows.candidates(scores, columns, with_ids, n_listed)
+    return evidence, labels, candidates
+
+
+def _tally(sketch: ScoreSketch, cutoffs: Cutoffs) -> Tally:
+    """Return the numbers of rows with each label, and of those beyond the cut-offs."""
+    beyond = (
+        0 if cutoff is None else cutoff.n_pruned for cutoff in (cutoffs.positive, cutoffs.negative)
+    )
+    return Tally(int(sketch.n_positive), int(sketch.n_negative), *beyond)
 
 
 class _Spooled:
@@ -150,14 +165,33 @@ class _Spooled:
         """Return the cut-offs of the two labels."""
         return find_cutoffs(self._batches, ConfidentState(noise_rates=rates))
 
-    def write_scores(self, path: Path, cutoffs: Cutoffs, weights: tuple[float, float]) -> None:
+    def ranking_cutoffs(self, rates: NoiseRates, tally: Tally) -> tuple[float, float]:
+        """Return the cut-offs from which all rows are ranked."""
+        places = rank_of_cutoffs(rates, tally.n_positive, tally.n_negative)
+        positive, negative = (
+            self._value(
+                f"SELECT g FROM {self._sql} WHERE s = {label} ORDER BY g {order} LIMIT 1 "
+                f"OFFSET {place - 1}"
+            )
+            for label, order, place in ((1, "ASC", places[0]), (0, "DESC", places[1]))
+        )
+        return float(positive), float(negative)
+
+    def write_scores(
+        self,
+        path: Path,
+        cutoffs: Cutoffs,
+        ranked_from: tuple[float, float],
+        weights: tuple[float, float],
+        n_listed: int,
+    ) -> None:
         """Write the scores file of a run directory."""
         is_suspect = " OR ".join(
             f"(s = {label} AND {self._beyond(label, cutoff)})"
             for label, cutoff in ((1, cutoffs.positive), (0, cutoffs.negative))
             if cutoff is not None
         )
-        positive, negative = (_number(value or 0.0) for value in cutoffs.values)
+        positive, negative = (_number(value) for value in ranked_from)
         name = ", id" if "id" in self._named else ""
         scored = (
             f"SELECT row, s = 1 AS is_positive, g AS probability, ({is_suspect or 'false'}) AS "
@@ -165,8 +199,8 @@ class _Spooled:
             f"FROM {self._sql}"
         )
         ranked = (
-            "SELECT row AS number, row_number() OVER (ORDER BY margin DESC, row) AS place "
-            "FROM scored WHERE suspect"
+            "SELECT row AS number, row_number() OVER (ORDER BY suspect DESC, margin DESC, row) "
+            "AS place FROM scored"
         )
         weight = (
             f"CASE WHEN suspect THEN 0.0 WHEN is_positive THEN {_number(weights[0])} ELSE "
@@ -174,7 +208,7 @@ class _Spooled:
         )
         source = (
             f"(WITH scored AS ({scored}), ranked AS ({ranked}) SELECT scored.* EXCLUDE (margin), "
-            f"coalesce(place, 0) AS rank, {weight} AS weight FROM scored LEFT JOIN ranked ON "
+            f"place AS rank, {weight} AS weight FROM scored JOIN ranked ON "
             "row = number ORDER BY row) scores"
         )
         with write_errors(path):
@@ -184,6 +218,7 @@ class _Spooled:
                     source,
                     (self._labels.positive, self._labels.negative),
                     out_of_fold=False,
+                    n_listed=n_listed,
                     with_ids="id" in self._named,
                     n_missing=self._labels.n_missing,
                     n_rows=self._table.n_rows,
@@ -217,35 +252,29 @@ class _Spooled:
             return None
         return int(self._value(f'SELECT count(DISTINCT "groups") FROM {self._sql}'))
 
-    def tally(self, scores: Path) -> Tally:
-        """Return the numbers of rows with each label, and of the suspects among them."""
-        counts = ", ".join(
-            f"count(*) FILTER (WHERE {where})"
-            for where in (
-                "is_positive",
-                "NOT is_positive",
-                "is_positive AND suspect",
-                "NOT is_positive AND suspect",
-            )
-        )
-        found = self._table.run(f"SELECT {counts} FROM read_parquet({sql_source(scores)})")
-        return Tally(*(int(count) for count in found.fetchall()[0]))
-
-    def suspects(
-        self, scores: Path, columns: Sequence[str], with_ids: bool
-    ) -> tuple[SuspectRow, ...]:
+    def candidates(
+        self, scores: Path, columns: Sequence[str], with_ids: bool, n_listed: int
+    ) -> tuple[CandidateRow, ...]:
         """Return the most suspicious rows with some of their cells."""
         found = self._table.run(
-            "SELECT rank, row, id, label, probability, reason FROM "
-            f"read_parquet({sql_source(scores)}) WHERE rank <= {MAX_SHOWN} ORDER BY rank"
+            "SELECT rank, row, id, label, probability, reason, suspect FROM "
+            f"read_parquet({sql_source(scores)}) WHERE rank <= {min(MAX_SHOWN, n_listed)} "
+            "ORDER BY rank"
         ).fetchall()
         positions = [self._table.position(name) for name in columns]
         return with_cells(
             [
-                SuspectRow(
-                    int(rank), int(row) - 1, None, name if with_ids else None, label, score, reason
+                CandidateRow(
+                    int(rank),
+                    int(row) - 1,
+                    None,
+                    name if with_ids else None,
+                    label,
+                    score,
+                    reason,
+                    is_suspect=suspect,
                 )
-                for rank, row, name, label, score, reason in found
+                for rank, row, name, label, score, reason, suspect in found
             ],
             lambda top: self._table.cells(top, positions),
         )

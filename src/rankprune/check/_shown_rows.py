@@ -1,4 +1,4 @@
-"""The suspects that a check shows, with some of their cells."""
+"""The candidates that a check shows, with some of their cells."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.run import LabelCheck
-from rankprune.run._findings import SuspectRow
+from rankprune.run._findings import CandidateRow
 
-# Maximum numbers of suspects and columns whose cells are stored, and of characters per cell.
+# Maximum numbers of candidates and columns whose cells are stored, and of characters per cell.
 MAX_SHOWN, MAX_COLUMNS, _MAX_CELL = 500, 40, 500
 
 Cells = Callable[[NDArray[np.intp]], Sequence[Sequence[str | None]]]
 
 
-def shown_rows(check: LabelCheck, cells: Cells | None = None) -> tuple[SuspectRow, ...]:
+def shown_rows(check: LabelCheck, cells: Cells | None = None) -> tuple[CandidateRow, ...]:
     """Return the most suspicious rows; ``cells`` reads their cells, given row positions."""
     return with_cells(tuple(islice(check.ranked(), MAX_SHOWN)), cells)
 
 
-def with_cells(suspects: Sequence[SuspectRow], cells: Cells | None) -> tuple[SuspectRow, ...]:
-    """Return suspects with their cells, truncated if long."""
+def with_cells(rows: Sequence[CandidateRow], cells: Cells | None) -> tuple[CandidateRow, ...]:
+    """Return rows with their cells, truncated if long."""
     if cells is None:
-        return tuple(suspects)
-    found = cells(np.asarray([suspect.row for suspect in suspects], dtype=np.intp))
+        return tuple(rows)
+    found = cells(np.asarray([row.row for row in rows], dtype=np.intp))
     return tuple(
-        replace(
-            suspect, cells=tuple(None if text is None else text[: _MAX_CELL + 1] for text in texts)
-        )
-        for suspect, texts in zip(suspects, found, strict=True)
+        replace(row, cells=tuple(None if text is None else text[: _MAX_CELL + 1] for text in texts))
+        for row, texts in zip(rows, found, strict=True)
     )

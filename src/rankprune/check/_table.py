@@ -167,13 +167,13 @@ def _check_opened(
     is_given = settings.probabilities is not None
     if is_given and settings.trusted is None and table.n_rows > _MANY_ROWS:
         columns = _shown_columns(table, settings)
-        evidence, labels, suspects = gather_out_of_core(
+        evidence, labels, candidates = gather_out_of_core(
             table, settings, classifier.noise_estimator, columns
         )
         names = (labels.positive, labels.negative)
-        shown = Shown((*labels.notes, *unused), columns=columns, suspects=suspects)
+        shown = Shown((*labels.notes, *unused), columns=columns, candidates=candidates)
         settings = replace(settings, pos_label=names[0], neg_label=names[1])
-        return assemble(evidence, names, settings, source, classifier.noise_estimator, shown)
+        return assemble(evidence, names, settings, source, shown)
     rows = read_rows(table, settings, embeddings, features=not is_given)
     names = (rows.labels.positive, rows.labels.negative)
     settings = replace(
@@ -189,7 +189,7 @@ def _check_opened(
         tuple(leaks(rows.features, rows.labels.is_positive)),
         columns=_shown_columns(table, settings),
     )
-    check = assemble(evidence, names, settings, source, classifier.noise_estimator, shown)
+    check = assemble(evidence, names, settings, source, shown)
     return _with_rows_of_table(check, table, rows)
 
 
@@ -213,14 +213,14 @@ def _row_data(table: Table, rows: TableRows, index: Any) -> RowData:
 
 
 def _with_rows_of_table(check: LabelCheck, table: Table, rows: TableRows) -> LabelCheck:
-    """Return the check with its subgroups and the cells of its suspects."""
+    """Return the check with its subgroups and the cells of its candidates."""
     categories = () if rows.features is None else rows.features.encoder.categories
     hidden = {str(check.settings.label), *check.settings.redact}
     positions = [table.position(name) for name in check.columns]
     return replace(
         check,
         subgroups=tuple(subgroups(table, categories, check, rows.labels.rows, hidden)),
-        suspects=shown_rows(check, lambda top: table.cells(top, positions)),
+        candidates=shown_rows(check, lambda top: table.cells(top, positions)),
     )
 
 

@@ -55,11 +55,11 @@ from rankprune.cli._reviewed import say_settled
     ),
     click.option(
         "--noise-estimator",
-        default="curve",
+        default="learned",
         show_default=True,
         metavar="NAME",
-        help="How noise rates are estimated: curve, tight, confident-counts (as in the paper), "
-        "scott, scott-2015, min-probability, elkan-noto, elkan-noto-e2 or elkan-noto-e3.",
+        help="How noise rates are estimated: learned, curve, tight, confident-counts (as in the "
+        "paper), scott, scott-2015, min-probability, elkan-noto, elkan-noto-e2 or elkan-noto-e3.",
     ),
     click.option(
         "--rounds",
@@ -85,7 +85,7 @@ from rankprune.cli._reviewed import say_settled
         type=click.IntRange(0, 500),
         default=100,
         show_default=True,
-        help="Number of suspects to show in the report.",
+        help="Number of rows to show in the report, most suspicious first.",
     ),
     click.option(
         "--redact",
@@ -192,7 +192,7 @@ def _print_check(found: Any, form: str) -> None:
     elif form == "json":
         click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     else:
-        names = ("rank", "row", "id", "label", "probability", "reason")
+        names = ("rank", "row", "id", "label", "probability", "reason", "suspect")
         rows = (
             (
                 one.rank,
@@ -201,6 +201,7 @@ def _print_check(found: Any, form: str) -> None:
                 one.label,
                 one.probability,
                 one.reason,
+                one.is_suspect,
             )
             for one in found.ranked()
         )

@@ -88,6 +88,23 @@ def scorers(jobs: int, again: bool, quiet: bool) -> None:
 
 @evaluate.command()
 @_evaluation
+def mnist(jobs: int, again: bool, quiet: bool) -> None:
+    """Measure noise estimators and Rank Pruning on MNIST alone; "evaluate rates" does it too."""
+    _print_tables("rates", "mnist_tables", jobs, again, quiet)
+
+
+@evaluate.command()
+@_evaluation
+def candidates(jobs: int, again: bool, quiet: bool) -> None:
+    """Measure the list of rows to look at: how many are wrong, and how many were expected.
+
+    Needs the same data as "evaluate rates". Uses what "evaluate train" has cached.
+    """
+    _print_tables("candidates", "candidate_tables", jobs, again, quiet)
+
+
+@evaluate.command()
+@_evaluation
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),

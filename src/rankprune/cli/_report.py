@@ -20,7 +20,7 @@ from rankprune.cli._progress import progress
     type=click.IntRange(0, 500),
     default=100,
     show_default=True,
-    help="Number of suspects to show.",
+    help="Number of rows to show, most suspicious first.",
 )
 @click.option(
     "--redact", multiple=True, metavar="COL", help="Column whose cells to hide; may be repeated."

@@ -12,7 +12,7 @@ from rankprune.cli._output import next_command, say
 from rankprune.cli._serving import opened_queue, serve, serving_options
 
 
-@click.command(short_help="Let people review the suspects on a web page.")
+@click.command(short_help="Let people review the most suspicious rows on a web page.")
 @click.argument("run", type=RUN)
 @serving_options
 @click.option(
@@ -20,12 +20,12 @@ from rankprune.cli._serving import opened_queue, serve, serving_options
     type=click.IntRange(min=1),
     default=10_000,
     show_default=True,
-    help="Maximum number of suspects to review, most suspicious first.",
+    help="Maximum number of rows to review, most suspicious first.",
 )
 @table_of_run
 @shown
 def review(run: Path, **asked: Any) -> None:
-    """Let people review the suspects of RUN on a web page, one row at a time.
+    """Let people review the most suspicious rows of RUN on a web page, one row at a time.
 
     Prints a link for each person; each link works once. Every answer is saved to
     RUN/review.sqlite before the next row appears. Press Ctrl-C to stop.
@@ -35,7 +35,7 @@ def review(run: Path, **asked: Any) -> None:
     then = next_command("export", run, "--reviewed", "-o", "corrected.csv")
     with opened_queue(run, "review", asked, top=asked["top"]) as queue:
         if not queue.order:
-            say("There are no suspects, but you can still find rows by their name or number.")
+            say("There are no rows to review, but you can find rows by their name or number.")
         serve(queue, asked, then)
         done = queue.summary()
     say(review_summary(done), asked["quiet"])

@@ -11,7 +11,7 @@ from rankprune.report._plots import draw_plots
 from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._directory import AUDIT, REPORT, open_run, replace_files
-from rankprune.run._findings import SuspectRow
+from rankprune.run._findings import CandidateRow
 from rankprune.run._sentences import (
     advice,
     audit_headline,
@@ -19,7 +19,9 @@ from rankprune.run._sentences import (
     audit_rows,
     before_after_words,
     headline,
+    intervals_line,
     percent,
+    precision_line,
     rate_names,
     rates_note,
     row_words,
@@ -30,8 +32,8 @@ from rankprune.run._visible import visible
 from rankprune.storage._atomic import write_whole
 
 TOP = 100
-# Maximum size in bytes of the cells of suspects, which keeps the page below 2 MB, and an allowance
-# for the tags around each text.
+# Maximum size in bytes of the cells of listed rows, which keeps the page below 2 MB, and an
+# allowance for the tags around each text.
 _CELL_BYTES, _MARKUP = 1_300_000, 20
 _MAX_NOTES = 40
 _HIDDEN = "(redacted)"
@@ -46,7 +48,7 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
     path : path, default=None
         Output file; by default ``report.html`` in the run directory.
     top : int, default=100
-        Number of suspects to show.
+        Number of rows to show, most suspicious first.
     redact : sequence of str
         Columns whose cells are hidden, in addition to those redacted by the check.
 
@@ -121,7 +123,7 @@ def render_report(
     )
     environment.filters["visible"] = visible
     environment.filters["percent"] = percent
-    suspects = list(_fitting(check, check.suspects[:top], hidden))
+    candidates = list(_fitting(check, check.candidates[:top], hidden))
     return environment.get_template("page.html").render(
         check=check,
         style=Markup(_read("style.css")),
@@ -136,7 +138,9 @@ def render_report(
         plots={name: Markup(svg) for name, svg in draw_plots(check).items()},
         rates=_rates(check),
         classes=_classes(check),
-        suspects=suspects,
+        candidates=candidates,
+        precision_line=precision_line(check) if check.stretches else "",
+        intervals_line=intervals_line(check),
         subgroups=[part for part in check.subgroups if part.column not in hidden],
         notes=check.notes[:_MAX_NOTES],
         warnings=check.warnings[:_MAX_NOTES],
@@ -163,11 +167,11 @@ def _read(name: str) -> str:
 
 
 def _fitting(
-    check: LabelCheck, suspects: Sequence[SuspectRow], hidden: set[str]
+    check: LabelCheck, rows: Sequence[CandidateRow], hidden: set[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield suspects, as many as fit on the page."""
+    """Yield rows to look at, as many as fit on the page."""
     left = _CELL_BYTES
-    for row in suspects:
+    for row in rows:
         cells = [
             (column, _HIDDEN if column in hidden else cell)
             for column, cell in zip(check.columns, row.cells, strict=False)
@@ -182,6 +186,7 @@ def _fitting(
             "label": row.label,
             "probability": row.probability,
             "reason": row.reason,
+            "is_suspect": row.is_suspect,
             "cells": cells,
         }
 

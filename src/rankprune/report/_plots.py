@@ -53,7 +53,7 @@ def draw_plots(check: LabelCheck) -> dict[str, str]:
     )
     rates = NoiseRateDisplay(check.intervals)
     return {
-        "rates": _svg("rates", rates.plot, 3.0),
+        "rates": _svg("rates", rates.plot, 3.6),
         "probabilities": _svg(
             "probabilities", lambda ax: probabilities.plot(ax, bins=len(bins)), 3.9
         ),

@@ -347,6 +347,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def suspects_first(rows: Rows, limit: int) -> list[int]:
-    """Return the suspects, most suspicious first."""
-    return [int(row) for row in np.asarray(rows.run.suspect_rows())[:limit]]
+def most_suspicious(rows: Rows, limit: int) -> list[int]:
+    """Return the rows on the list to look at, most suspicious first."""
+    return [int(row) for row in np.asarray(rows.run.candidate_rows())[:limit]]

@@ -14,7 +14,7 @@ from typing import Any
 from rankprune.exceptions import TableError
 from rankprune.review._audits import current_draw
 from rankprune.review._cards import Rows
-from rankprune.review._queue import ReviewQueue, suspects_first
+from rankprune.review._queue import ReviewQueue, most_suspicious
 from rankprune.run import LabelCheck
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog
@@ -73,7 +73,7 @@ def open_queue(
             kept = current_draw(folder, run, log)
             draw, order = kept.id, [row for row, _, _ in kept.rows]
         else:
-            order = suspects_first(rows, top)
+            order = most_suspicious(rows, top)
         yield ReviewQueue(rows, log, mode, order, draw=draw, overlap=overlap)
 
 

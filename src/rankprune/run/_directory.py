@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rankprune.exceptions import TableError
+from rankprune.run._first_release import FIRST_SCHEMA, as_now
 from rankprune.storage._atomic import (
     made_folder,
     naming_file,
@@ -37,8 +38,6 @@ from rankprune.storage._hashes import file_sha256
 RESULT, SCORES, REPORT, AUDIT = "result.json", "scores.parquet", "report.html", "audit.json"
 LOG_FILE = "review.sqlite"
 SCHEMA = 3
-# The first release wrote the hash of the scores only.
-_FIRST_SCHEMA = 2
 # Files in a run directory that no other output may replace.
 KEPT = (RESULT, SCORES, LOG_FILE, AUDIT)
 # Files that belong to a result besides the scores.
@@ -132,7 +131,7 @@ def replace_files(folder: Path, run: RunFiles, files: Mapping[str, Content]) -> 
         if _result(folder) != run.result:
             raise TableError(f"Another process has replaced the run in {folder}. Try again.")
         kept = {name: known for name, known in run.hashes.items() if name not in files}
-        _save(folder, run.result, files, lambda _: kept)
+        _save(folder, as_now(run.result), files, lambda _: kept)
 
 
 @contextmanager
@@ -301,7 +300,7 @@ def _parsed(path: Path, content: bytes) -> dict[str, Any]:
         schema = result["schema"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TableError(f"{path} is not a rankprune result. Check again.") from error
-    if schema not in (_FIRST_SCHEMA, SCHEMA) or type(schema) is not int:
+    if schema not in (FIRST_SCHEMA, SCHEMA) or type(schema) is not int:
         raise TableError(
             f"{path} was written by another version of rankprune (schema {schema!r:.20}; this "
             f"version reads {SCHEMA}). Check the table again."
@@ -329,7 +328,7 @@ def _result(folder: Path) -> dict[str, Any] | None:
 
 def _run_files(folder: Path, result: dict[str, Any]) -> RunFiles:
     """Return where the files of a result are."""
-    if result["schema"] == _FIRST_SCHEMA:
+    if result["schema"] == FIRST_SCHEMA:
         hashes = {SCORES: str(result.get("scores_sha256"))}
         if (folder / AUDIT).is_file():
             hashes[AUDIT] = file_sha256(folder / AUDIT)

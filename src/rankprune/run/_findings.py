@@ -102,8 +102,8 @@ class Subgroup:
 
 
 @dataclass(frozen=True)
-class SuspectRow:
-    """A row whose label is likely wrong.
+class CandidateRow:
+    """A row on the list to look at, most suspicious first.
 
     Attributes
     ----------
@@ -120,9 +120,11 @@ class SuspectRow:
     probability : float
         Out-of-fold or given probability of the positive label.
     reason : str
-        Why the row is a suspect.
+        Why the row is on the list.
     cells : tuple of str or None
         Some of its cells, truncated if long.
+    is_suspect : bool
+        Whether it is a suspect, a row that is pruned because its label is likely wrong.
     """
 
     rank: int
@@ -133,6 +135,7 @@ class SuspectRow:
     probability: float
     reason: str
     cells: tuple[str | None, ...] = ()
+    is_suspect: bool = True
 
     @property
     def number(self) -> int:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core import NoiseRateIntervals, NoiseRates, Verdict
+from rankprune.core import Interval, NoiseRateIntervals, NoiseRates, Verdict
+from rankprune.core._ranking import Stretch
 from rankprune.diagnostics import Calibration, SeparabilityCurve
 from rankprune.exceptions import TableError
 from rankprune.run._directory import (
@@ -30,14 +31,15 @@ from rankprune.run._directory import (
 )
 from rankprune.run._findings import (
     BeforeAfter,
+    CandidateRow,
     Confident,
     Duplicates,
     Histogram,
     Source,
     Stability,
     Subgroup,
-    SuspectRow,
 )
+from rankprune.run._first_release import as_now
 from rankprune.run._scores import (
     SavedScores,
     Scores,
@@ -74,12 +76,10 @@ class LabelCheck:
     verdict : Verdict
         Clean, noise found, or cannot tell, with the reasons.
     noise_rates : NoiseRates
-        The answer: the estimated rates, or zero noise if the verdict is clean. All rates that are
-        shown or printed come from here and from ``intervals``.
+        The answer: the estimated rates, or zero noise if the verdict is clean, with their
+        intervals. All rates that are shown or printed come from here.
     estimated_rates : NoiseRates
         The estimated rates, whatever the verdict.
-    intervals : NoiseRateIntervals
-        Intervals around ``noise_rates``.
     separability, calibration, histogram, confident
         Data for the plots and tables of the report.
     positive_cutoff, negative_cutoff : float or None
@@ -93,10 +93,10 @@ class LabelCheck:
     duplicates : Duplicates or None
         Numbers of exact copies; None if there were no features to compare.
     subgroups : tuple of Subgroup
-    suspects : tuple of SuspectRow
+    candidates : tuple of CandidateRow
         The most suspicious rows, at most 500, in order of suspicion.
     columns : tuple of str
-        Names of the columns whose cells are stored with the suspects.
+        Names of the columns whose cells are stored with the candidates.
     before_after : BeforeAfter or None
         Comparison of models on trusted rows, if possible.
     notes, warnings : tuple of str
@@ -113,6 +113,11 @@ class LabelCheck:
     stability : Stability or None
         How many suspects stay if the rows are scored again, with other folds and seeds; None if
         nothing was fitted, or if that was not measured because of its cost.
+    n_candidates : int
+        Number of rows on the list to look at. It goes up to the upper end of the range of wrong
+        labels, whatever the verdict; the suspects come first.
+    stretches : tuple of Stretch
+        The list in parts, with the expected number of wrong labels in each.
 
     Examples
     --------
@@ -124,7 +129,7 @@ class LabelCheck:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = LabelCheck.load(check.save(folder))
     >>> print(str(again).splitlines()[0])
-    Your labels look clean: any wrong ones are too few to detect.
+    Your labels look clean: at most 0.2% are wrong.
     """
 
     positive: str
@@ -132,7 +137,6 @@ class LabelCheck:
     verdict: Verdict
     noise_rates: NoiseRates
     estimated_rates: NoiseRates
-    intervals: NoiseRateIntervals
     separability: SeparabilityCurve
     calibration: Calibration
     histogram: Histogram
@@ -143,7 +147,7 @@ class LabelCheck:
     n_groups: int | None
     duplicates: Duplicates | None
     subgroups: tuple[Subgroup, ...]
-    suspects: tuple[SuspectRow, ...]
+    candidates: tuple[CandidateRow, ...]
     columns: tuple[str, ...]
     before_after: BeforeAfter | None
     notes: tuple[str, ...]
@@ -154,6 +158,14 @@ class LabelCheck:
     tally: Tally
     scores: Scores | SavedScores
     stability: Stability | None = None
+    n_candidates: int = 0
+    stretches: tuple[Stretch, ...] = ()
+
+    @property
+    def intervals(self) -> NoiseRateIntervals:
+        """Return the 95 % intervals of the truth around ``noise_rates``."""
+        assert self.noise_rates.intervals is not None  # estimated rates have some
+        return self.noise_rates.intervals
 
     @property
     def n_rows(self) -> int:
@@ -170,24 +182,44 @@ class LabelCheck:
         """Return the estimated share of all labels that are wrong."""
         return self.noise_rates.wrong_share
 
+    @property
+    def wrong_share_interval(self) -> Interval:
+        """Return that share with its 95 % range."""
+        return self.intervals.wrong_share
+
+    @property
+    def suspects(self) -> tuple[CandidateRow, ...]:
+        """Return the suspects among ``candidates``."""
+        return tuple(row for row in self.candidates if row.is_suspect)
+
     def suspect_rows(self) -> NDArray[np.intp]:
         """Return the positions of all suspects in the table, the most suspicious first."""
-        scores = self.scores
-        ranked = np.flatnonzero(scores.rank)
-        found: NDArray[np.intp] = scores.rows[ranked[np.argsort(scores.rank[ranked])]]
+        return self._rows_up_to(self.n_suspects)
+
+    def candidate_rows(self) -> NDArray[np.intp]:
+        """Return the positions of all rows on the list to look at, the most suspicious first."""
+        return self._rows_up_to(self.n_candidates)
+
+    def _rows_up_to(self, rank: int) -> NDArray[np.intp]:
+        found: NDArray[np.intp] = self.scores.rows[self._places_up_to(rank)]
         return found
 
-    def ranked(self) -> Iterator[SuspectRow]:
-        """Yield every suspect, the most suspicious first, without its cells."""
+    def _places_up_to(self, rank: int) -> NDArray[np.intp]:
+        """Return where the rows up to a rank are among the scores, by rank."""
+        ranks = self.scores.rank
+        listed = np.flatnonzero((ranks > 0) & (ranks <= rank))
+        return np.asarray(listed[np.argsort(ranks[listed])])
+
+    def ranked(self) -> Iterator[CandidateRow]:
+        """Yield every row on the list to look at, most suspicious first, without its cells."""
         scores = self.scores
         ids = None if self.settings.hides(self.settings.id) else scores.ids
-        ranked = np.flatnonzero(scores.rank)
-        for place in ranked[np.argsort(scores.rank[ranked])].tolist():
+        for place in self._places_up_to(self.n_candidates).tolist():
             is_positive = bool(scores.is_positive[place])
             probability = float(scores.probability[place])
             label = self.positive if is_positive else self.negative
             sure = probability if is_positive else 1 - probability
-            yield SuspectRow(
+            yield CandidateRow(
                 rank=int(scores.rank[place]),
                 row=int(scores.rows[place]),
                 index=None if scores.index is None else str(scores.index[place]),
@@ -195,6 +227,7 @@ class LabelCheck:
                 label=label,
                 probability=probability,
                 reason=reason_for(label, sure, self.out_of_fold),
+                is_suspect=bool(scores.suspect[place]),
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,11 +238,14 @@ class LabelCheck:
             "verdict_level": self.verdict.level,
             **rates,
             "wrong_share": self.wrong_share,
+            "wrong_share_low": self.wrong_share_interval.low,
+            "wrong_share_high": self.wrong_share_interval.high,
             "n_rows": self.n_rows,
             "n_suspects": self.n_suspects,
         }
         rest = {field.name: getattr(self, field.name) for field in fields(self)}
         del rest["scores"]
+        rest["intervals"] = self.intervals
         return {**top, **to_plain(rest)}
 
     def __str__(self) -> str:
@@ -243,7 +279,14 @@ class LabelCheck:
             else:
                 names = (self.positive, self.negative)
                 n_rows, unseen = self.source.n_rows, self.out_of_fold
-                write_scores(path, self.scores, names, n_rows, out_of_fold=unseen)
+                write_scores(
+                    path,
+                    self.scores,
+                    names,
+                    n_rows,
+                    out_of_fold=unseen,
+                    n_listed=self.n_candidates,
+                )
 
     @classmethod
     def load(cls, folder: Any) -> LabelCheck:
@@ -257,7 +300,7 @@ class LabelCheck:
             with_ids = run.result["settings"].get("id") is not None
             n_rows = run.result["source"]["n_rows"]
             scores = SavedScores(run.paths[SCORES], with_ids, run.hashes[SCORES], n_rows)
-            check = from_plain(cls, {**run.result, "scores": scores})
+            check = from_plain(cls, {**as_now(run.result), "scores": scores})
             _refuse_impossible(check)
             return check
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -271,7 +314,9 @@ def _refuse_impossible(check: LabelCheck) -> None:
     possible = (
         0 <= tally.n_positive_suspects <= tally.n_positive
         and 0 <= tally.n_negative_suspects <= tally.n_negative
-        and 0 < check.n_rows <= check.source.n_rows
+        and check.n_suspects <= check.n_candidates <= check.n_rows <= check.source.n_rows
+        and check.n_rows > 0
+        and check.noise_rates.intervals is not None
     )
     if not possible:
         raise ValueError("expected as many rows as labels, and as many labels as suspects, or more")

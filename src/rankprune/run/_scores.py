@@ -37,7 +37,8 @@ class Scores:
     suspect : ndarray of bool
         Whether the label is likely wrong.
     rank : ndarray of int
-        Rank by suspicion: 1 for the most suspicious row, 0 for rows that are not suspects.
+        Rank by suspicion, from 1 for the most suspicious row; suspects come first. 0 for other
+        rows in runs of the first release.
     weight : ndarray of float
         Correction weight for a fit to the kept rows; 0 for suspects.
     ids : ndarray of str or None
@@ -154,7 +155,13 @@ def _opinion(out_of_fold: bool) -> str:
 
 
 def write_scores(
-    path: Path, scores: Scores, names: tuple[str, str], n_rows: int, *, out_of_fold: bool
+    path: Path,
+    scores: Scores,
+    names: tuple[str, str],
+    n_rows: int,
+    *,
+    out_of_fold: bool,
+    n_listed: int,
 ) -> None:
     """Write one row for each row of the table; unlabeled rows have no score."""
     with _connected() as connection:
@@ -177,6 +184,7 @@ def write_scores(
                 "scores",
                 names,
                 out_of_fold=out_of_fold,
+                n_listed=n_listed,
                 with_ids=scores.ids is not None,
                 with_index=scores.index is not None,
                 n_missing=n_rows - len(scores.rows),
@@ -191,6 +199,7 @@ def copy_scores_sql(
     names: tuple[str, str],
     *,
     out_of_fold: bool,
+    n_listed: int,
     with_ids: bool,
     with_index: bool = False,
     n_missing: int,
@@ -198,9 +207,9 @@ def copy_scores_sql(
 ) -> str:
     """Return SQL that writes the scores of all rows to a file, in the order of the table.
 
-    ``source`` has the columns row (counted from 1), is_positive, probability, suspect, rank (0 for
-    rows that are not suspects) and weight, and also id and index if ``with_ids`` and
-    ``with_index`` are set.
+    ``source`` has the columns row (counted from 1), is_positive, probability, suspect, rank and
+    weight, and also id and index if ``with_ids`` and ``with_index`` are set. The first ``n_listed``
+    rows by rank get a reason.
     """
     positive, negative = (sql_text(name) for name in names)
     label = f"CASE WHEN is_positive THEN {positive} ELSE {negative} END"
@@ -217,7 +226,7 @@ def copy_scores_sql(
         f"{_INDEX if with_index else ''}"
         f"CASE WHEN is_positive IS NOT NULL THEN {label} END AS label, is_positive, "
         "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
-        f"CASE WHEN suspect THEN {reason} END AS reason, "
+        f"CASE WHEN rank BETWEEN 1 AND {n_listed} THEN {reason} END AS reason, "
         "NOT suspect AS kept, weight "
         f"FROM {source}) TO {sql_target(path)} (FORMAT parquet)"
     )
@@ -262,8 +271,14 @@ def _refuse_impossible(read: dict[str, Any], n_rows: int | None) -> None:
         raise ValueError("probability holds numbers outside 0 to 1")
     if not np.array_equal(np.sort(rank[suspect]), np.arange(1, np.count_nonzero(suspect) + 1)):
         raise ValueError("rank does not number the suspects")
-    if rank[~suspect].any() or not (np.isfinite(read["weight"]) & (read["weight"] >= 0)).all():
-        raise ValueError("rank or weight holds numbers that it should not")
+    others, n_suspects = rank[~suspect], np.count_nonzero(suspect)
+    # The first release ranked suspects only.
+    if others.any() and not np.array_equal(
+        np.sort(others), np.arange(n_suspects + 1, len(rank) + 1)
+    ):
+        raise ValueError("rank does not number the other rows")
+    if not (np.isfinite(read["weight"]) & (read["weight"] >= 0)).all():
+        raise ValueError("weight holds numbers that it should not")
 
 
 def _connected() -> Any:

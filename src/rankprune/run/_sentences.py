@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rankprune.core._auc import SEPARATED_AUC
+from rankprune.core._verdict import MIN_ROWS
+from rankprune.core._verdict_reasons import coverage_line
 
 if TYPE_CHECKING:
+    from rankprune.core import Interval
     from rankprune.run._audit_record import AuditRecord
     from rankprune.run._decision_log import Merged
     from rankprune.run._findings import BeforeAfter, Stability
@@ -40,28 +43,48 @@ def count(n: int, noun: str) -> str:
 
 def headline(check: LabelCheck) -> str:
     """Return the verdict as one sentence for people who do not know the method."""
-    level, rates = check.verdict.level, check.noise_rates
+    level, rates, total = check.verdict.level, check.noise_rates, check.wrong_share_interval
     if level == "clean":
-        return "Your labels look clean: any wrong ones are too few to detect."
-    if level == "cannot tell":
+        return f"Your labels look clean: at most {percent(total.high)} are wrong."
+    if level == "cannot tell" and not shows_something(check):
         return (
             "This data does not show whether labels are wrong. More rows or a better model may "
             "settle it; people who judge a random sample of rows will."
         )
+    most_likely = f"most likely {percent(check.wrong_share)}"
+    if level == "cannot tell":
+        return (
+            f"{range_words(total)} of your labels may be wrong, {most_likely}. The data alone "
+            "cannot tell; a person who judges 25 rows can narrow it down."
+        )
     return (
-        f"About {percent(check.wrong_share)} of your labels are wrong: "
+        f"{range_words(total)} of your labels are wrong, {most_likely}: "
         f"{percent(rates.positive_label_error_rate)} of those that say “{check.positive}” and "
         f"{percent(rates.negative_label_error_rate)} of those that say “{check.negative}”."
     )
 
 
+def range_words(interval: Interval) -> str:
+    """Return a range as words that begin a sentence."""
+    if interval.low == 0:
+        return f"Up to {percent(interval.high)}"
+    return f"Between {percent(interval.low)} and {percent(interval.high)}"
+
+
+def shows_something(check: LabelCheck) -> bool:
+    """Return whether the scores say anything about wrong labels, however little."""
+    return check.estimated_rates.reliable and check.n_rows >= MIN_ROWS
+
+
 def wrong_share_words(check: LabelCheck) -> tuple[str, str]:
-    """Return the share of wrong labels, and what it is: a number only where noise was found."""
-    return {
-        "noise found": (percent(check.wrong_share), "of the labels wrong, estimated"),
-        "clean": ("none", "wrong labels detected"),
-        "cannot tell": ("unknown", "share of wrong labels"),
-    }[check.verdict.level]
+    """Return the range of the share of wrong labels, and what it is."""
+    total = check.wrong_share_interval
+    if check.verdict.level == "cannot tell" and not shows_something(check):
+        return "unknown", "share of wrong labels"
+    ends = f"{percent(total.low)} to {percent(total.high)}"
+    if check.verdict.level == "clean":
+        return ends, "of the labels wrong"
+    return ends, f"of the labels wrong, most likely {percent(check.wrong_share)}"
 
 
 def not_judged_words(check: LabelCheck, allowed: float) -> str:
@@ -108,9 +131,10 @@ def export_line(check: LabelCheck, kept: int, removed: int, *, marked: bool) -> 
 
 
 def rate_names(check: LabelCheck) -> dict[str, str]:
-    """Return what each rate is called, in the user's own labels."""
+    """Return what each rate is called, in the user's own labels; the total comes first."""
     positive, negative = check.positive, check.negative
     return {
+        "wrong_share": "labels that are wrong",
         "positive_label_error_rate": f"labels “{positive}” that are wrong",
         "negative_label_error_rate": f"labels “{negative}” that are wrong",
         "positive_noise_rate": f"true “{positive}” labeled “{negative}”",
@@ -127,8 +151,8 @@ def rates_note(check: LabelCheck) -> str:
             "the estimates are zero and no row is a suspect."
         ),
         "cannot tell": (
-            "This is how much noise there would be if the classes did not overlap. This data does "
-            "not show whether they do, so no row is a suspect."
+            "Wrong labels and overlapping classes look alike here, so the ranges are wide and no "
+            "row is a suspect."
         ),
     }[check.verdict.level]
 
@@ -144,8 +168,26 @@ def summary_lines(check: LabelCheck) -> list[str]:
     lines += [""] + ([rates_note(check)] if rates_note(check) else [])
     are = "is a suspect" if check.n_suspects == 1 else "are suspects"
     lines += [f"{check.n_suspects:,} of {count(check.n_rows, 'row')} {are}."]
+    lines += [precision_line(check)] if check.stretches else []
     lines += [f"- {reason}" for reason in check.verdict.reasons]
     return lines
+
+
+def precision_line(check: LabelCheck) -> str:
+    """Return how many of the rows to look at are likely wrong, stretch by stretch."""
+    first, *others = check.stretches[:3]
+    n_wrong = min(round(first.expected_wrong), first.n_rows)
+    are = "is" if n_wrong == 1 else "are"
+    parts = [f"of the first {first.n_rows:,} about {n_wrong:,} {are} likely wrong"]
+    parts += [f"of the next {one.n_rows:,} about {round(one.expected_wrong):,}" for one in others]
+    rows = count(check.n_candidates, "row")
+    return f"{rows} to look at, most suspicious first: {'; '.join(parts)}."
+
+
+def intervals_line(check: LabelCheck) -> str:
+    """Return what the intervals of the rates cover."""
+    found = check.intervals
+    return f"{coverage_line(found.level, found.covers)}."
 
 
 # ---- trust
@@ -427,7 +469,6 @@ def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
 def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, str]]:
     """Return what is estimated, by the model and by the audit, as texts."""
     names = {
-        "wrong_share": "labels that are wrong",
         **rate_names(check),
         "suspect_precision": "suspects that are wrong",
         "missed_share": "other rows that are wrong",
