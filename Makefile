@@ -102,6 +102,8 @@ evaluate: .venv/.bench  ## measure the figures in docs/noise_rates.md, choosing.
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate methods --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate scorers --jobs 2
+	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate learned --jobs 2
+	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate candidates --jobs 2
 
 paper: .venv/.all  ## measure what is missing from results/, then draw the paper's pages; takes hours, can be resumed
 	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'

@@ -9,7 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from rankprune.cli._group import cli
-from rankprune.experiments import _flipped_problems, _simulated_problems, _training, learned
+from rankprune.core.estimators._learned import shipped_network
+from rankprune.experiments import (
+    _flipped_problems,
+    _simulated_problems,
+    _training,
+    candidates,
+    learned,
+)
 from rankprune.experiments._bank import Problem
 from rankprune.experiments._flip_chances import (
     CLASS_CONDITIONAL,
@@ -71,7 +78,7 @@ def test_training_is_resumed_and_writes_the_same_file_again(small, titles, tmp_p
         "### Error of the learned estimator",
         "### Error of the learned estimator",
         "### Ranges of 95 %",
-        "### Lower end of the 95 % range of the total above 1 %",
+        "### The verdict",
     ]
     assert "class-conditional" in output
     assert "cleanlab" in output
@@ -207,3 +214,26 @@ def test_a_table_with_few_rows_of_a_class_is_skipped(monkeypatch):
 
     problem = Problem("toy: rare", "toy", load)
     assert _flipped_problems._round(problem, np.random.default_rng(0), often_much=False) == []
+
+
+def test_the_list_of_rows_to_look_at_is_measured(small, titles, monkeypatch):
+    monkeypatch.setattr(candidates, "PROBLEMS", _training.TRAINING_PROBLEMS)
+    output = run("candidates", "-q")
+    assert [title.split(",")[0] for title in titles(output)] == [
+        "### The first rows to look at",
+        "### Two percent of the labels flipped",
+    ]
+    assert "| 2 % flipped | 2 |" in output
+    # From the cache, and then measured again.
+    assert run("candidates", "-q") == output
+    assert run("candidates", "-q", "--again") == output
+
+
+def test_lists_of_clean_labels_have_nothing_to_find():
+    random = np.random.default_rng(0)
+    truth = random.random(400) < 0.4
+    scores = np.clip(0.2 + 0.6 * truth + random.normal(0, 0.1, 400), 0, 1)
+    found = candidates.listed(CLEAN, "toy", truth, truth.copy(), scores, shipped_network())
+    assert np.isnan([found.found, found.estimated]).all()
+    assert found.n_wrong == 0
+    assert candidates._few_table([]).rows == []

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rankprune.core import NOISE_ESTIMATORS, NoiseRates, judge_labels
 from rankprune.core._auc import auc
 from rankprune.core._inputs import Inputs
+from rankprune.core._interval_records import ROWS
 from rankprune.core._intervals import intervals_from, label_rows, row_replicates
-from rankprune.core._verdict_reasons import OVER_ROWS
 from rankprune.core.counting._sketch import sketch_of
 from rankprune.experiments._bank import MODELS, Problem, Scored, Split, scored, slug
 from rankprune.experiments._cache import cached
@@ -121,7 +121,7 @@ def _coverage(
     sizes = label_rows(sketch)
     rows = []
     for confidence in CONFIDENCE:
-        intervals = intervals_from(rates, replicates, confidence, OVER_ROWS, sizes=sizes)
+        intervals = intervals_from(rates, replicates, confidence, ROWS, sizes=sizes)
         found = dict(intervals.items())
         held = [
             found[name].low <= rate <= found[name].high

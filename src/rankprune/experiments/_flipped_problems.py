@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -101,24 +102,41 @@ def flipped_problems(problem: Problem, number: int) -> list[SketchedProblem]:
 def _round(
     problem: Problem, random: np.random.Generator, *, often_much: bool
 ) -> list[SketchedProblem]:
-    X, truth = _some_rows(*_load(problem), random)
+    found = [
+        sketched(one.truth, one.labels, scores, kind=one.kind, family=problem.family, model=model)
+        for one in flipped_rows(problem, random, often_much=often_much)
+        for model, scores in one.scores.items()
+    ]
+    return [problem for problem in found if problem is not None]
+
+
+@dataclass(frozen=True)
+class FlippedRows:
+    """The rows of one problem with labels of which some are flipped, and scores by classifier."""
+
+    kind: str
+    truth: Bools
+    labels: Bools
+    scores: dict[str, Reals]
+
+
+def flipped_rows(
+    problem: Problem, random: np.random.Generator, *, often_much: bool
+) -> Iterator[FlippedRows]:
+    """Yield the rows of a real problem with each kind of noise."""
+    X, truth = _some_rows(*load_scaled(problem), random)
     world = _world(X, truth, random)
-    found = []
     for kind in _KINDS:
         rates = draw_rates(random, float(truth.mean()), often_much=often_much)
         chances = flip_chances(world, kind, rates, random)
         labels = np.where(random.random(len(truth)) < chances, ~truth, truth)
-        if min(labels.sum(), (~labels).sum()) < 20:
-            continue
-        for model, scores in _scores(X, labels, random).items():
-            found.append(
-                sketched(truth, labels, scores, kind=kind, family=problem.family, model=model)
-            )
-    return [problem for problem in found if problem is not None]
+        if min(labels.sum(), (~labels).sum()) >= 20:
+            yield FlippedRows(kind, truth, labels, _scores(X, labels, random))
 
 
 @lru_cache(maxsize=2)
-def _load(problem: Problem) -> Rows:
+def load_scaled(problem: Problem) -> Rows:
+    """Return the rows of a problem, scaled, and their true labels."""
     X, truth = problem.load()
     return StandardScaler().fit_transform(X), truth
 
@@ -142,7 +160,7 @@ def _world(X: Reals, truth: Bools, random: np.random.Generator) -> World:
     linear = out_of_fold_probabilities(
         LogisticRegression(C=0.3, max_iter=300), X, truth, cv=_N_FOLDS, random_state=seed
     )
-    mean = (linear + _trees(X, truth, seed, leaf=2)) / 2
+    mean = (linear + trees_out_of_bag(X, truth, seed, leaf=2)) / 2
     margin = logit(np.clip(mean, 1e-3, 1 - 1e-3))
     groups = np.zeros(len(truth), np.intp)
     for label in (False, True):
@@ -153,7 +171,7 @@ def _world(X: Reals, truth: Bools, random: np.random.Generator) -> World:
     return World(truth, np.where(truth, margin, -margin), groups)
 
 
-def _trees(X: Reals, labels: Bools, seed: int, *, leaf: int) -> Reals:
+def trees_out_of_bag(X: Reals, labels: Bools, seed: int, *, leaf: int) -> Reals:
     """Return the probabilities of extra trees for the rows that each did not see."""
     trees = ExtraTreesClassifier(
         100, min_samples_leaf=leaf, bootstrap=True, oob_score=True, random_state=seed
@@ -177,7 +195,9 @@ def _neighbours(X: Reals, labels: Bools, random: np.random.Generator) -> Reals:
 
 
 def _forest(X: Reals, labels: Bools, random: np.random.Generator) -> Reals:
-    return _trees(X, labels, int(random.integers(2**31)), leaf=int(random.choice([1, 1, 3, 5])))
+    return trees_out_of_bag(
+        X, labels, int(random.integers(2**31)), leaf=int(random.choice([1, 1, 3, 5]))
+    )
 
 
 def _boosting(X: Reals, labels: Bools, random: np.random.Generator) -> Reals:

@@ -23,6 +23,7 @@ VARIANTS: dict[str, tuple[int, ...]] = {
     "confident-counts": (1,),
     "tight": (1,),
     "curve": (1, 2, 4, 8),
+    "learned": (1, 2, 4),
 }
 
 BoolMatrix = NDArray[np.bool_]

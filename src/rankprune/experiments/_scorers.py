@@ -230,7 +230,7 @@ def _judged(found: Scored, way: Way) -> Judged:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rates = estimate_noise_rates(labels, scores)
-        verdict = judge(Inputs(labels, scores, None), members, estimated=rates)
+        verdict = judge(Inputs(labels, scores, None), n_opinions=len(members), estimated=rates)
     return Judged(scores, rates, verdict)
 
 

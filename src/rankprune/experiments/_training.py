@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
@@ -22,12 +23,13 @@ from rankprune.core.estimators._learned_network import (
     Layers,
     Network,
     clumps,
+    gate_inputs,
     label_error_rates,
     quantities,
     range_widths,
     sparseness_of,
 )
-from rankprune.core.estimators._summaries import Summaries, both_summaries
+from rankprune.core.estimators._summaries import Summaries, both_summaries, curve_rates
 from rankprune.experiments._bank import Problem
 from rankprune.experiments._cache import cached, file_name
 from rankprune.experiments._flip_chances import CLASS_CONDITIONAL, CLEAN, FEW
@@ -53,8 +55,10 @@ _REAL_WEIGHT = 1.5
 # Up to this share of wrong labels all shares count the same; beyond it, less.
 _COMMON_WRONG = 0.1
 # How far each side of the ranges of each quantity goes from what holds the mean kind of noise to
-# what holds all.
-_CAUTION = ((0.3, 0.3), (0.3, 0.3), (0.3, 0.3), (0.3, 0.3), (0.0, 0.08))
+# what holds all: as little as holds the truth in 93 % of the problems of every kind.
+_CAUTION = ((0.3, 0.65), (0.3, 0.65), (0.3, 0.65), (0.3, 0.65), (-0.3, 0.45))
+# How strongly the gate may follow its inputs: the smaller, the less.
+_GATE_STRENGTH = 0.02
 # Above this AUC against the true labels scores may well separate the classes.
 _MAYBE_SEPARABLE = 0.98
 # Mean error of the four rates up to which counting may be right.
@@ -192,16 +196,93 @@ def left_out_networks(problems: Collection, n_jobs: int) -> list[Network]:
     return list(Parallel(n_jobs=n_jobs)(delayed(trained)(part) for part in kept))
 
 
-def left_out_answers(problems: Collection, networks: Sequence[Network]) -> tuple[Collection, Reals]:
-    """Return the bank's problems, and the raw numbers of networks that never saw their family."""
+@dataclass(frozen=True)
+class Answers:
+    """What networks say about problems.
+
+    Attributes
+    ----------
+    problems : Collection
+    raw : ndarray of shape (n, N_RAW)
+    label_error_rates : ndarray of shape (n, 2)
+        With the gate, before the answer is handed over to the counts.
+    inputs : ndarray of shape (n, 2, n_gate_inputs)
+        What the gate sees.
+    """
+
+    problems: Collection
+    raw: Reals
+    label_error_rates: Reals
+    inputs: Reals
+
+    def select(self, rows: Bools) -> Answers:
+        """Return what they say about some of the problems."""
+        parts = (self.raw[rows], self.label_error_rates[rows], self.inputs[rows])
+        return Answers(self.problems.select(rows), *parts)
+
+    def point(self) -> Reals:
+        """Return the five quantities that the estimator would give."""
+        found = handed_over(self.label_error_rates, self.problems.counted, clumps(self.raw))
+        return quantities(found, self.problems.prevalence)
+
+
+def answers_of(network: Network, problems: Collection) -> Answers:
+    """Return what a network says about problems."""
+    raw, prevalence = network.raw(problems.summaries), problems.prevalence
+    alone = quantities(label_error_rates(raw), prevalence)
+    return Answers(
+        problems,
+        raw,
+        network.label_error_rates(problems.summaries, raw, prevalence),
+        gate_inputs(problems.summaries, alone, network.center, network.scale),
+    )
+
+
+def left_out_answers(problems: Collection, networks: Sequence[Network]) -> Answers:
+    """Return what networks say about the bank's problems that never saw their family.
+
+    The gate of each was fitted to other families too.
+    """
     fold_of = folds()
-    parts, found = [], []
+    parts = []
     for number, network in enumerate(networks):
         names = [family for family, fold in fold_of.items() if fold == number]
         part = problems.select(np.isin(problems.family, names))
-        parts.append(part)
-        found.append(network.raw(part.summaries))
-    return joined(parts), np.concatenate(found)
+        parts.append(answers_of(network, part))
+    gated = []
+    for number, network in enumerate(networks):
+        others = _joined_answers([part for other, part in enumerate(parts) if other != number])
+        with_gate = replace(network, gate=fitted_gate(others))
+        gated.append(answers_of(with_gate, parts[number].problems))
+    return _joined_answers(gated)
+
+
+def _joined_answers(parts: Sequence[Answers]) -> Answers:
+    return Answers(
+        joined([part.problems for part in parts]),
+        np.concatenate([part.raw for part in parts]),
+        np.concatenate([part.label_error_rates for part in parts]),
+        np.concatenate([part.inputs for part in parts]),
+    )
+
+
+def fitted_gate(answers: Answers) -> Reals:
+    """Return a gate that knows where the curve is closer than the network alone.
+
+    A problem counts by how much is at stake, and all kinds of noise count the same.
+    """
+    problems = answers.problems
+    curve = quantities(curve_rates(problems.summaries)[:, 0, 2:4], problems.prevalence)
+    alone = quantities(label_error_rates(answers.raw), problems.prevalence)
+    errors = [np.abs(found - problems.truth).mean(axis=1) for found in (alone, curve)]
+    weight = np.abs(errors[0] - errors[1]) * _group_weights(problems.kind)
+    is_curve = errors[1] < errors[0]
+    if is_curve.all() or not is_curve.any():
+        return np.zeros(answers.inputs.shape[-1] + 1)
+    both = answers.inputs.reshape(-1, answers.inputs.shape[-1])
+    model = LogisticRegression(C=_GATE_STRENGTH, max_iter=300)
+    model.fit(both, np.repeat(is_curve, 2), sample_weight=np.repeat(weight / weight.mean(), 2))
+    return np.append(model.coef_[0], model.intercept_)
 
 
 def trained(problems: Collection) -> Network:
@@ -225,13 +306,17 @@ def trained(problems: Collection) -> Network:
         members.append(Layers(**cached(f"network-{check:08x}-{seed}", compute)))
     shape = (2, N_QUANTITIES, 2, len(LEVELS))
     knots = np.stack([np.zeros(shape[1:]), np.ones(shape[1:])])
-    return Network(center, scale, tuple(members), knots, np.ones(shape))
+    return Network(center, scale, tuple(members), knots, np.ones(shape), np.zeros(1))
 
 
-def stretched(network: Network, problems: Collection, raw: Reals) -> Network:
-    """Return the network with ranges that hold as many left-out problems as they promise."""
-    center = np.sqrt(quantities(label_error_rates(raw), problems.prevalence))
-    widths = range_widths(raw, sparseness_of(problems.rows))
+def calibrated(network: Network, answers: Answers) -> Network:
+    """Return the network with a gate, and with ranges that hold what they promise.
+
+    Both are learned from answers about problems of families left out.
+    """
+    problems = answers.problems
+    center = np.sqrt(quantities(answers.label_error_rates, problems.prevalence))
+    widths = range_widths(answers.raw, sparseness_of(problems.rows))
     beyond = np.sqrt(problems.truth) - center
     ratios = np.stack([-beyond, beyond], axis=2)[..., None] / np.maximum(widths, 1e-6)
     # Both classes are treated alike, so every problem counts a second time with them swapped.
@@ -249,7 +334,7 @@ def stretched(network: Network, problems: Collection, raw: Reals) -> Network:
         mean, most = by_kind.mean(), by_kind.max()
         stretch[cell] = np.clip(mean + _CAUTION[quantity][side] * (most - mean), 0.4, 3.0)
     stretch = np.maximum.accumulate(stretch, axis=0)
-    return Network(network.center, network.scale, network.members, knots, stretch)
+    return replace(network, knots=knots, stretch=stretch, gate=fitted_gate(answers))
 
 
 def _held_by_kind(
@@ -275,12 +360,6 @@ def _weighted_quantile(values: Reals, weight: Reals, level: float) -> float:
     reached = np.cumsum(weight[order])
     first = int(np.searchsorted(reached, level * reached[-1]))
     return float(values[order[min(first, len(values) - 1)]])
-
-
-def point_of(problems: Collection, raw: Reals) -> Reals:
-    """Return the five quantities that the estimator would give."""
-    found = handed_over(label_error_rates(raw), problems.counted, clumps(raw))
-    return quantities(found, problems.prevalence)
 
 
 def write_network(network: Network, path: Path) -> None:

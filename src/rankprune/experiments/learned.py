@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
+from rankprune.core._verdict import CLEAN_SHARE, NOISY_SHARE
 from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.estimators._curve import curve
 from rankprune.core.estimators._learned import ARTEFACT, NO_WRONG_SHARE, shipped_network
 from rankprune.core.estimators._learned_network import (
     LEVELS,
     Network,
-    label_error_rates,
     quantities,
+    range_limits,
 )
 from rankprune.core.estimators._summaries import Summaries
 from rankprune.experiments import _training
@@ -30,6 +30,7 @@ from rankprune.experiments._flip_chances import (
     CLASS_CONDITIONAL,
     CLEAN,
     DIFFICULTY,
+    FEW,
     KINDS,
     SUB_CLASSES,
 )
@@ -37,7 +38,7 @@ from rankprune.experiments._flipped_problems import BANK_FAMILIES, TRAINING_PROB
 from rankprune.experiments._people import people_problems
 from rankprune.experiments._sketched_problems import SketchedProblem
 from rankprune.experiments._table import Table
-from rankprune.experiments._training import Collection
+from rankprune.experiments._training import Answers, Collection
 
 _log = logging.getLogger("rankprune")
 
@@ -45,7 +46,7 @@ Reals = NDArray[np.float64]
 
 _LEVEL = LEVELS.index(0.95)
 _SEPARATED = 0.98
-_NOISY, _MOSTLY_SEPARATED = 0.1, 0.95
+_NOISY, _MOSTLY_SEPARATED, _WEAK = 0.1, 0.95, 0.8
 _COMMON = 0.2
 _WIDE = (CLASS_CONDITIONAL, DIFFICULTY, SUB_CLASSES)
 RULES = ("curve", "confident-counts", "predictions as truth", "cleanlab")
@@ -57,9 +58,9 @@ def training_tables(n_jobs: int, target: Path) -> Iterator[Table]:
     _log.info("%d problems, %d of them real", len(problems.kind), int(problems.is_real.sum()))
     networks = _training.left_out_networks(problems, n_jobs)
     answers = _training.left_out_answers(problems, networks)
-    network = _training.stretched(_training.trained(problems), *answers)
+    network = _training.calibrated(_training.trained(problems), answers)
     _training.write_network(network, target)
-    yield from _tables(n_jobs, *answers, network)
+    yield from _tables(n_jobs, answers, network)
 
 
 def shipped_path() -> Path:
@@ -72,8 +73,8 @@ def learned_tables(n_jobs: int, people: Path | None) -> Iterator[Table]:
     problems = _training.collect(n_jobs)
     networks = _training.left_out_networks(problems, n_jobs)
     answers = _training.left_out_answers(problems, networks)
-    yield from _tables(n_jobs, *answers, shipped_network())
-    yield _kind_table(problems, shipped_network())
+    yield from _tables(n_jobs, answers, shipped_network())
+    yield _kind_table(problems, answers)
     if people is not None:
         yield _people_table(list(people_problems(people)), shipped_network())
 
@@ -83,25 +84,26 @@ def forget_measurements() -> None:
     forget("summaries-", "network-", "rules-")
 
 
-def _tables(n_jobs: int, problems: Collection, raw: Reals, network: Network) -> Iterator[Table]:
-    found = _training.point_of(problems, raw)
-    low, high = ranges_of(problems, raw, network)
+def _tables(n_jobs: int, answers: Answers, network: Network) -> Iterator[Table]:
+    problems, found = answers.problems, answers.point()
+    low, high = ranges_of(answers, network)
     rules = _rules(n_jobs)
     yield _error_table(problems, found, rules, "all problems")
     few = problems.truth[:, 4] <= _COMMON
     some = {name: column[few] for name, column in rules.items()}
     yield _error_table(problems.select(few), found[few], some, f"at most {_COMMON:.0%} wrong")
     yield _range_table(problems, low, high)
-    yield _decision_table(problems, low)
+    yield _decision_table(problems, low, high)
 
 
-def ranges_of(problems: Collection, raw: Reals, network: Network) -> tuple[Reals, Reals]:
+def ranges_of(answers: Answers, network: Network) -> tuple[Reals, Reals]:
     """Return the lower and upper ends: problems x quantities x levels."""
-    found = _training.point_of(problems, raw)[..., None]
-    center = np.sqrt(quantities(label_error_rates(raw), problems.prevalence))[..., None]
-    widths = network.widths(raw, problems.rows)
+    prevalence, found = answers.problems.prevalence, answers.point()[..., None]
+    center = np.sqrt(quantities(answers.label_error_rates, prevalence))[..., None]
+    widths = network.widths(answers.raw, answers.problems.rows)
+    limits = range_limits(prevalence)[..., None]
     low = np.minimum(np.maximum(center - widths[:, :, 0], 0.0) ** 2, found)
-    high = np.maximum(np.minimum((center + widths[:, :, 1]) ** 2, 1.0), found)
+    high = np.maximum(np.minimum((center + widths[:, :, 1]) ** 2, limits), found)
     return np.where(low < NO_WRONG_SHARE, 0.0, low), high
 
 
@@ -229,35 +231,49 @@ def _over_families(problems: Collection, values: Reals, chosen: NDArray[np.bool_
     return np.asarray(np.mean(parts, axis=0))
 
 
-def _decision_table(problems: Collection, low: Reals) -> Table:
-    above = low[:, 4, _LEVEL] > NO_WRONG_SHARE
-    clean = problems.kind == CLEAN
-    separated = problems.true_auc > _SEPARATED
-    noisy = (problems.truth[:, 4] >= _NOISY) & np.isin(
-        problems.kind, (CLASS_CONDITIONAL, SUB_CLASSES)
-    )
-    groups: Sequence[tuple[str, NDArray[np.bool_]]] = (
-        (f"clean labels, AUC above {_SEPARATED:g}", clean & separated),
-        ("clean labels, other scores", clean & ~separated),
-        (
-            f"at least {_NOISY:.0%} wrong by class or sub-class, AUC above {_MOSTLY_SEPARATED:g}",
-            noisy & (problems.true_auc > _MOSTLY_SEPARATED),
-        ),
-    )
+def _decision_table(problems: Collection, low: Reals, high: Reals) -> Table:
+    """Return the verdict that the range of the total leads to."""
+    found = low[:, 4, _LEVEL] > NOISY_SHARE
+    clean = ~found & (high[:, 4, _LEVEL] <= CLEAN_SHARE)
     rows = [
-        [name, str(int(chosen.sum())), f"{above[chosen].mean():.1%}"]
-        for name, chosen in groups
+        [
+            name,
+            str(int(chosen.sum())),
+            *(f"{part[chosen].mean():.1%}" for part in (clean, found, ~found & ~clean)),
+        ]
+        for name, chosen in _decisions(problems)
         if chosen.any()
     ]
     return Table(
-        "Lower end of the 95 % range of the total above 1 %, families left out",
+        "The verdict, families left out",
         "The AUC is that against the true labels.",
-        ("problems", "number", "share"),
+        ("problems", "number", "clean", "noise found", "cannot tell"),
         rows,
     )
 
 
-def _kind_table(problems: Collection, network: Network) -> Table:
+def _decisions(problems: Collection) -> Sequence[tuple[str, NDArray[np.bool_]]]:
+    """Return the groups of problems of the table of verdicts."""
+    auc = problems.true_auc
+    separated, above = auc > _SEPARATED, auc > _MOSTLY_SEPARATED
+    between = (auc > _WEAK) & ~above
+    clean, few = problems.kind == CLEAN, problems.kind == FEW
+    noisy = problems.truth[:, 4] >= _NOISY
+    by_class = noisy & np.isin(problems.kind, (CLASS_CONDITIONAL, SUB_CLASSES))
+    hard = noisy & (problems.kind == DIFFICULTY)
+    much = f"at least {_NOISY:.0%} wrong"
+    return (
+        (f"clean labels, AUC above {_SEPARATED:g}", clean & separated),
+        ("clean labels, other scores", clean & ~separated),
+        (f"{FEW}, AUC above {_SEPARATED:g}", few & separated),
+        (f"{FEW}, other scores", few & ~separated),
+        (f"{much} by class or sub-class, AUC above {_MOSTLY_SEPARATED:g}", by_class & above),
+        (f"{much} by difficulty, AUC above {_MOSTLY_SEPARATED:g}", hard & above),
+        (f"{much}, AUC {_WEAK:g} to {_MOSTLY_SEPARATED:g}", (by_class | hard) & between),
+    )
+
+
+def _kind_table(problems: Collection, seen: Answers) -> Table:
     """Return what happens with a kind of noise that was never seen."""
     rows = []
     for kind in (CLASS_CONDITIONAL, DIFFICULTY, SUB_CLASSES):
@@ -265,15 +281,15 @@ def _kind_table(problems: Collection, network: Network) -> Table:
         if not len(part.kind):
             continue
         blind = _training.trained(problems.select(problems.kind != kind))
-        blind = replace(blind, knots=network.knots, stretch=network.stretch)
-        raw = blind.raw(part.summaries)
-        low, high = ranges_of(part, raw, blind)
+        blind = _training.calibrated(blind, seen.select(seen.problems.kind != kind))
+        answers = _training.answers_of(blind, part)
+        low, high = ranges_of(answers, blind)
         truth = part.truth[..., None]
         everything = np.ones(len(part.kind), dtype=bool)
         holds = ((low <= truth) & (truth <= high))[..., _LEVEL].astype(np.float64)
         held = _over_families(part, holds, everything)
         wide = _over_families(part, (high - low)[..., _LEVEL], everything)
-        error = _mean_errors(part, _training.point_of(part, raw), everything)
+        error = _mean_errors(part, answers.point(), everything)
         rows.append([kind, error, f"{held[4]:.3f}", f"{held[:4].mean():.3f}", f"{wide[4]:.3f}"])
     return Table(
         "A kind of noise left out",
@@ -292,9 +308,9 @@ def _kind_table(problems: Collection, network: Network) -> Table:
 
 def _people_table(problems: Sequence[SketchedProblem], network: Network) -> Table:
     collected = _training.summarized(problems)
-    raw = network.raw(collected.summaries)
-    found = _training.point_of(collected, raw)
-    low, high = ranges_of(collected, raw, network)
+    answers = _training.answers_of(network, collected)
+    found = answers.point()
+    low, high = ranges_of(answers, network)
     rules = np.array([rules_on(problem.sketch) for problem in problems])
     truth = collected.truth
     holds = ((low <= truth[..., None]) & (truth[..., None] <= high))[..., _LEVEL]

@@ -39,7 +39,7 @@ _log = logging.getLogger("rankprune")
 # A problem counts as noisy at this rate or above, and its scores as informative above this AUC.
 _NOISY, _INFORMATIVE_AUC = 0.1, 0.8
 _KINDS = ((0.95, 1.01), (0.85, 0.95), (0.0, 0.85))
-_GRID_ESTIMATORS = ("confident-counts", "tight", "curve")
+_GRID_ESTIMATORS = ("confident-counts", "tight", "curve", "learned")
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,11 @@ def rate_tables(n_jobs: int) -> Iterator[Table]:
     yield _clean_table(records)
     yield _verdict_table(records)
     yield _coverage_table(reported)
+    yield from mnist_tables(n_jobs)
+
+
+def mnist_tables(n_jobs: int) -> Iterator[Table]:
+    """Yield the tables about MNIST alone."""
     yield _mnist_rates_table(n_jobs)
     yield _mnist_f1_table()
 
