@@ -282,8 +282,11 @@ def test_redacted_cells_are_stored_only_in_the_scores(tmp_path):
 
 def test_the_plot_shows_the_ranking_that_the_cut_offs_belong_to(people):
     check = check_table(people[0], "label", scorer=None, rounds=3)
-    counted = np.histogram(check.scores.probability[check.scores.is_positive], 50, (0, 1))[0]
-    np.testing.assert_array_equal(check.histogram.positive, counted)
+    counted = np.histogram(check.scores.probability[check.scores.is_positive], 64, (0, 1))[0]
+    # A score within a bin of the sketch of 1/2 may count on either side of it.
+    outer = np.r_[0:31, 33:64]
+    np.testing.assert_array_equal(check.histogram.positive[outer], counted[outer])
+    assert check.histogram.positive.sum() == counted.sum()
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rankprune.core import NoiseRates, ScoreSketch, Verdict
 from rankprune.core._answer import answered_rates
 from rankprune.core._auc import TELLING_AUC
 from rankprune.core._ranking import expected_stretches
+from rankprune.core.counting._bins import MIDDLES
 from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import RankPruneWarning, warn_caller
 from rankprune.run import LabelCheck
@@ -32,8 +34,9 @@ from rankprune.run._scores import SavedScores, Scores, Tally
 from rankprune.run._sentences import INVERTED_SCORES, TOO_GOOD_SCORES
 from rankprune.run._settings import CheckSettings
 
-# Number of bins of the histogram in the report.
-N_BINS = 50
+# Number of bins of the histogram in the report; bins of the sketch divide them, all but the one
+# around 1/2.
+_N_BINS = 64
 _PACKAGES = ("rankprune", "numpy", "scipy", "scikit-learn", "duckdb")
 
 
@@ -52,7 +55,6 @@ class Evidence:
     tally : Tally
     cutoffs : tuple of two float or None
         Positive and negative cut-off; None if there are no suspects with that label.
-    histogram : Histogram
     confident : Confident
     ranked : ScoreSketch
         The scores that rank the rows; those of ``sketch`` unless rows were scored in rounds.
@@ -72,7 +74,6 @@ class Evidence:
     scores: Scores | SavedScores
     tally: Tally
     cutoffs: tuple[float | None, float | None]
-    histogram: Histogram
     confident: Confident
     ranked: ScoreSketch
     ranked_from: tuple[float, float]
@@ -123,7 +124,7 @@ def assemble(
         estimated_rates=estimated,
         separability=separability_curve(sketch),
         calibration=calibration(sketch),
-        histogram=evidence.histogram,
+        histogram=histogram_of(evidence.ranked),
         confident=evidence.confident,
         positive_cutoff=evidence.cutoffs[0],
         negative_cutoff=evidence.cutoffs[1],
@@ -145,6 +146,16 @@ def assemble(
         n_candidates=n_listed,
         stretches=expected_stretches(evidence.ranked, estimated, evidence.ranked_from, n_listed),
     )
+
+
+def histogram_of(sketch: ScoreSketch) -> Histogram:
+    """Return the numbers of rows in bins of equal width."""
+    places = np.minimum((MIDDLES * _N_BINS).astype(np.intp), _N_BINS - 1)
+    negative, positive = (
+        np.bincount(places, weights=counts, minlength=_N_BINS).astype(np.float64)
+        for counts in sketch.counts
+    )
+    return Histogram(positive, negative)
 
 
 def listed_rows(rates: NoiseRates, tally: Tally, n_doubted: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.check._assemble import N_BINS, Evidence, warn_once
+from rankprune.check._assemble import Evidence, warn_once
 from rankprune.check._before_after import judge_on_trusted
 from rankprune.check._duplicates import count_duplicates
 from rankprune.check._stability import compare_suspects, with_other_folds
@@ -26,7 +26,7 @@ from rankprune.core.estimators._confident_counts import confident_counts
 from rankprune.learners._copies import Hashes
 from rankprune.learners._progress import log_stage
 from rankprune.learners._threads import useful_algebra_threads
-from rankprune.run._findings import Confident, Histogram, Stability
+from rankprune.run._findings import Confident, Stability
 from rankprune.run._scores import Scores, Tally
 
 
@@ -122,8 +122,6 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
         scores=scores,
         tally=Tally.of(scores),
         cutoffs=cutoffs,
-        # From the same ranking as the cut-offs.
-        histogram=_histogram(ranked_inputs),
         confident=Confident.of(confident),
         ranked=sketch if found.ranking is scored.scores else sketch_of(ranked_inputs),
         ranked_from=ranked_from,
@@ -217,11 +215,3 @@ def _scores(
         data.ids,
         data.index,
     )
-
-
-def _histogram(inputs: Inputs) -> Histogram:
-    positive, negative = (
-        np.histogram(inputs.probabilities[rows], N_BINS, (0, 1))[0].astype(np.float64)
-        for rows in (inputs.is_positive, ~inputs.is_positive)
-    )
-    return Histogram(positive, negative)

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from rankprune.check._assemble import N_BINS, Evidence, listed_rows, warn_once
+from rankprune.check._assemble import Evidence, listed_rows, warn_once
 from rankprune.check._shown_rows import MAX_SHOWN, with_cells
 from rankprune.core import ConfidentState, Cutoff, Cutoffs, NoiseRates, ScoreSketch
 from rankprune.core._answer import acts
@@ -26,7 +24,7 @@ from rankprune.core.estimators._registry import (
     rates_of_sketch,
 )
 from rankprune.run._directory import SCORES
-from rankprune.run._findings import CandidateRow, Confident, Histogram
+from rankprune.run._findings import CandidateRow, Confident
 from rankprune.run._scores import SavedScores, Tally, copy_scores_sql
 from rankprune.run._settings import CheckSettings
 from rankprune.storage._claims import temporary_folder
@@ -85,7 +83,6 @@ def gather_out_of_core(
             scores=SavedScores(scores, "id" in special, folder=folder),
             tally=tally,
             cutoffs=cutoffs.values,
-            histogram=rows.histogram(),
             confident=Confident.of(rows.rates_by_counts()),
             ranked=sketch,
             ranked_from=ranked_from,
@@ -235,16 +232,6 @@ class _Spooled:
             f"OFFSET {cutoff.n_ties - 1}"
         )
         return f"(g {sign} {value} OR (g = {value} AND row <= {last}))"
-
-    def histogram(self) -> Histogram:
-        """Return the numbers of rows in bins of equal width."""
-        counts = np.zeros((2, N_BINS))
-        for label, place, count in self._table.run(
-            f"SELECT s, least(CAST(floor(g * {N_BINS}) AS INTEGER), {N_BINS - 1}) AS place, "
-            f"count(*) FROM {self._sql} GROUP BY ALL"
-        ).fetchall():
-            counts[label, place] = count
-        return Histogram(counts[1], counts[0])
 
     def n_groups(self) -> int | None:
         """Return the number of groups, or None if no column of groups was named."""

@@ -213,16 +213,17 @@ def _classes(check: LabelCheck) -> list[tuple[str, int, int]]:
 
 
 def _histogram(check: LabelCheck) -> list[tuple[str, int, int]]:
-    """Return the histogram reduced to ten bins."""
+    """Return the histogram reduced to eight bins, or ten in runs of the first release."""
     found = check.histogram
-    at_once = len(found.positive) // 10
+    n_bins = 10 if len(found.positive) % 8 else 8
+    at_once = len(found.positive) // n_bins
     return [
         (
-            f"{i / 10:.1f} to {(i + 1) / 10:.1f}",
+            f"{i / n_bins:.3g} to {(i + 1) / n_bins:.3g}",
             int(found.positive[i * at_once : (i + 1) * at_once].sum()),
             int(found.negative[i * at_once : (i + 1) * at_once].sum()),
         )
-        for i in range(10)
+        for i in range(n_bins)
     ]
 
 
