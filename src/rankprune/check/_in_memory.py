@@ -220,8 +220,11 @@ def _scores(
 
 
 def _histogram(inputs: Inputs) -> Histogram:
+    # As out of core; `np.histogram` rounds the edges, such as .7, in another way.
+    scores = inputs.probabilities.astype(np.float64)
+    places = np.minimum((scores * N_BINS).astype(np.intp), N_BINS - 1)
     positive, negative = (
-        np.histogram(inputs.probabilities[rows], N_BINS, (0, 1))[0].astype(np.float64)
+        np.bincount(places[rows], minlength=N_BINS).astype(np.float64)
         for rows in (inputs.is_positive, ~inputs.is_positive)
     )
     return Histogram(positive, negative)
