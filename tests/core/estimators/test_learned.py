@@ -76,6 +76,22 @@ def test_swapping_the_classes_swaps_the_answer(seed, kind, n_rows):
         assert mine[name] == pytest.approx(others[other], abs=1e-9)
 
 
+@pytest.mark.parametrize("score", [0.8, 0.6, 0.99])
+def test_rows_that_are_their_own_mirror_image_get_the_same_answer_for_both_classes(score):
+    """Two scores, each with one label in five against it: many curves fit alike."""
+    kind = np.repeat([0, 1], 500)
+    labels = np.where(np.arange(1000) % 5 == 0, 1 - kind, kind)
+    sketch = ScoreSketch().update(labels, np.where(kind, score, 1 - score))
+    np.testing.assert_array_equal(sketch.counts, sketch.swap().counts)
+    answer = learned_answer(sketch)
+    rho1, rho0, pi1, pi0 = four(answer.rates)
+    assert (rho1, pi1) == pytest.approx((rho0, pi0), abs=1e-9)
+    ranges = answer.ranges(0.95)
+    for name in ("noise_rate", "label_error_rate"):
+        mine, others = ranges[f"positive_{name}"], ranges[f"negative_{name}"]
+        assert mine == pytest.approx(others, abs=1e-9)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(40, 3000))
 def test_repeating_every_row_moves_no_point_and_widens_no_range(seed, kind, n_rows):
