@@ -76,6 +76,22 @@ def test_swapping_the_classes_swaps_the_answer(seed, kind, n_rows):
         assert mine[name] == pytest.approx(others[other], abs=1e-9)
 
 
+@pytest.mark.parametrize("sign", [0.0, -0.3])
+def test_scores_that_do_not_tell_the_labels_apart_leave_open_all_that_is_possible(sign):
+    random = np.random.default_rng(0)
+    labels = random.random(1000) < 0.4
+    scores = np.clip(0.5 + sign * labels + random.normal(0, 0.1, 1000), 0, 1)
+    observed = labels.mean()
+    ranges = learned_answer(ScoreSketch.from_rows(labels, scores)).ranges(0.5)
+    assert ranges == {
+        "positive_noise_rate": (0.0, pytest.approx(1 - observed)),
+        "negative_noise_rate": (0.0, pytest.approx(observed)),
+        "positive_label_error_rate": (0.0, 0.98),
+        "negative_label_error_rate": (0.0, 0.98),
+        "wrong_share": (0.0, 0.5),
+    }
+
+
 @pytest.mark.parametrize("score", [0.8, 0.6, 0.99])
 def test_rows_that_are_their_own_mirror_image_get_the_same_answer_for_both_classes(score):
     """Two scores, each with one label in five against it: many curves fit alike."""
