@@ -13,6 +13,7 @@ from rankprune.run._sentences import (
     intervals_line,
     precision_line,
     range_words,
+    rates_note,
     wrong_share_words,
 )
 
@@ -63,6 +64,24 @@ def test_scores_that_say_nothing_get_no_number():
         check = check_labels(None, LABELS, probabilities=np.full(1200, 0.4))
     assert headline(check).startswith("This data does not show whether labels are wrong.")
     assert wrong_share_words(check) == ("unknown", "share of wrong labels")
+    assert rates_note(check) in str(check)
+    assert "do not rely on these rates" in rates_note(check)
+    assert precision_line(check) == "600 rows to look at, most suspicious first."
+
+
+def test_a_tiny_table_promises_no_wide_ranges_and_no_wrong_labels():
+    labels = np.repeat([0, 1], 20)
+    check = check_labels(None, labels, probabilities=0.2 + 0.6 * labels)
+    assert check.verdict.level == "cannot tell"
+    assert "do not rely on these rates" in rates_note(check)
+    assert "likely wrong" not in str(check)
+    assert "Wrong labels and overlapping classes look alike" not in str(check)
+
+
+def test_the_list_of_a_first_release_run_has_no_expected_numbers(noisy):
+    old = replace(noisy, n_candidates=12, stretches=())
+    assert precision_line(old) == "12 rows to look at, most suspicious first."
+    assert precision_line(old) in str(old)
 
 
 def test_the_list_says_how_many_are_likely_wrong_in_each_stretch(noisy):

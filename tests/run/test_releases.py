@@ -26,6 +26,17 @@ def test_its_run_can_be_read(release):
     check = LabelCheck.load(release / "run")
     assert (check.n_rows, check.n_suspects, check.source.name) == (120, 12, "t.csv")
     assert len(check.suspect_rows()) == 12
+    total = check.wrong_share_interval
+    assert total.low <= check.wrong_share <= total.high
+    assert "12 rows to look at, most suspicious first." in str(check)
+
+
+def test_its_result_has_the_range_at_the_top_once_it_is_written_again(command, release):
+    code, _, err = command("report", release / "run")
+    assert code == 0, err
+    result = json.loads((release / "run" / "result.json").read_bytes())
+    total = LabelCheck.load(release / "run").wrong_share_interval
+    assert (result["wrong_share_low"], result["wrong_share_high"]) == (total.low, total.high)
 
 
 def test_every_command_takes_its_run(command, release):

@@ -63,7 +63,8 @@ def noise_rate_intervals(
 
     Intervals of the truth are learned: for noise of the kinds that the default estimator was
     trained on, a 95 % interval holds the true value in at least 93 % of problems, whatever the
-    model behind the scores. They are wide where labels and scores leave it open. Intervals over
+    model behind the scores. The true value is that of these rows, not of others like them. They
+    are wide where labels and scores leave it open. Intervals over
     rows show how much the rates would vary with other rows of the same kind and the same models;
     they do not cover a bias that all resamples share.
 

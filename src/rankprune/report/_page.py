@@ -139,7 +139,7 @@ def render_report(
         rates=_rates(check),
         classes=_classes(check),
         candidates=candidates,
-        precision_line=precision_line(check) if check.stretches else "",
+        precision_line=precision_line(check),
         intervals_line=intervals_line(check),
         subgroups=[part for part in check.subgroups if part.column not in hidden],
         notes=check.notes[:_MAX_NOTES],

@@ -36,7 +36,7 @@ _LEASE = 600.0
 _READ_WAIT = 0.05
 # Number of recent decisions over which flips, and the pace, are counted.
 _RECENT, _PACE = 25, 50
-# Below this share of flips, suspects are running out.
+# Below this share of flips, wrong labels are running out.
 _FEW_FLIPS = 0.2
 
 

@@ -169,7 +169,7 @@ function showProgress(found) {
     parts.push(`about ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
   }
   if (found.recent?.n) parts.push(`${found.recent.flips} of the last ${found.recent.n} answers were flips`);
-  if (found.recent?.running_out) parts.push("suspects are running out");
+  if (found.recent?.running_out) parts.push("wrong labels are running out");
   if (found.unsure) parts.push(`${found.unsure} unsure`);
   if (found.disagreements) parts.push(`${found.disagreements} disputed`);
   at("progress").textContent = parts.join(" · ");

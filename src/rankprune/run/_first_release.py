@@ -30,6 +30,8 @@ def as_now(result: dict[str, Any]) -> dict[str, Any]:
     n_suspects = result["tally"]["n_positive_suspects"] + result["tally"]["n_negative_suspects"]
     return {
         **result,
+        "wrong_share_low": total["low"],
+        "wrong_share_high": total["high"],
         "noise_rates": {**rates, "intervals": intervals},
         "verdict": {**result["verdict"], "wrong_share": wrong},
         "candidates": result["suspects"],

@@ -144,6 +144,11 @@ def rate_names(check: LabelCheck) -> dict[str, str]:
 
 def rates_note(check: LabelCheck) -> str:
     """Return how to read the rates under this verdict."""
+    if check.verdict.level == "cannot tell" and not shows_something(check):
+        return (
+            "This data does not show how many labels are wrong, so do not rely on these rates and "
+            "ranges. No row is a suspect."
+        )
     return {
         "noise found": "",
         "clean": (
@@ -168,19 +173,24 @@ def summary_lines(check: LabelCheck) -> list[str]:
     lines += [""] + ([rates_note(check)] if rates_note(check) else [])
     are = "is a suspect" if check.n_suspects == 1 else "are suspects"
     lines += [f"{check.n_suspects:,} of {count(check.n_rows, 'row')} {are}."]
-    lines += [precision_line(check)] if check.stretches else []
+    lines += [precision_line(check)] if check.n_candidates else []
     lines += [f"- {reason}" for reason in check.verdict.reasons]
     return lines
 
 
 def precision_line(check: LabelCheck) -> str:
-    """Return how many of the rows to look at are likely wrong, stretch by stretch."""
+    """Return how many rows to look at there are, and how many of them are likely wrong.
+
+    The latter stretch by stretch, and only if the scores say anything about it.
+    """
+    rows = count(check.n_candidates, "row")
+    if not check.stretches or not shows_something(check):
+        return f"{rows} to look at, most suspicious first."
     first, *others = check.stretches[:3]
     n_wrong = min(round(first.expected_wrong), first.n_rows)
     are = "is" if n_wrong == 1 else "are"
     parts = [f"of the first {first.n_rows:,} about {n_wrong:,} {are} likely wrong"]
     parts += [f"of the next {one.n_rows:,} about {round(one.expected_wrong):,}" for one in others]
-    rows = count(check.n_candidates, "row")
     return f"{rows} to look at, most suspicious first: {'; '.join(parts)}."
 
 

@@ -76,6 +76,38 @@ def test_swapping_the_classes_swaps_the_answer(seed, kind, n_rows):
         assert mine[name] == pytest.approx(others[other], abs=1e-9)
 
 
+@pytest.mark.parametrize("sign", [0.0, -0.3])
+def test_scores_that_do_not_tell_the_labels_apart_leave_open_all_that_is_possible(sign):
+    random = np.random.default_rng(0)
+    labels = random.random(1000) < 0.4
+    scores = np.clip(0.5 + sign * labels + random.normal(0, 0.1, 1000), 0, 1)
+    observed = labels.mean()
+    ranges = learned_answer(ScoreSketch.from_rows(labels, scores)).ranges(0.5)
+    assert ranges == {
+        "positive_noise_rate": (0.0, pytest.approx(1 - observed)),
+        "negative_noise_rate": (0.0, pytest.approx(observed)),
+        "positive_label_error_rate": (0.0, 0.98),
+        "negative_label_error_rate": (0.0, 0.98),
+        "wrong_share": (0.0, 0.5),
+    }
+
+
+@pytest.mark.parametrize("score", [0.8, 0.6, 0.99])
+def test_rows_that_are_their_own_mirror_image_get_the_same_answer_for_both_classes(score):
+    """Two scores, each with one label in five against it: many curves fit alike."""
+    kind = np.repeat([0, 1], 500)
+    labels = np.where(np.arange(1000) % 5 == 0, 1 - kind, kind)
+    sketch = ScoreSketch().update(labels, np.where(kind, score, 1 - score))
+    np.testing.assert_array_equal(sketch.counts, sketch.swap().counts)
+    answer = learned_answer(sketch)
+    rho1, rho0, pi1, pi0 = four(answer.rates)
+    assert (rho1, pi1) == pytest.approx((rho0, pi0), abs=1e-9)
+    ranges = answer.ranges(0.95)
+    for name in ("noise_rate", "label_error_rate"):
+        mine, others = ranges[f"positive_{name}"], ranges[f"negative_{name}"]
+        assert mine == pytest.approx(others, abs=1e-9)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(40, 3000))
 def test_repeating_every_row_moves_no_point_and_widens_no_range(seed, kind, n_rows):

@@ -42,7 +42,7 @@ def probabilities_by(name):
         ("rp_given", RankPruningClassifier(BASE, **GIVEN)),
         ("rp_estimated", RankPruningClassifier(BASE, noise_estimator="confident-counts")),
         ("rp_tight", RankPruningClassifier(BASE, noise_estimator="tight")),
-        ("rp_curve", RankPruningClassifier(BASE)),
+        ("rp_curve", RankPruningClassifier(BASE, noise_estimator="curve")),
         ("nat13", LabelDependentCostClassifier(BASE, **GIVEN)),
         ("liu16", ImportanceReweightingClassifier(BASE, **GIVEN)),
         ("liu16_authors", AuthorsReweightingClassifier(BASE, **GIVEN)),

@@ -108,6 +108,9 @@ def learned_answer(sketch: ScoreSketch, network: Network | None = None) -> Learn
     pi = network.label_error_rates(summaries, raw, prevalence)
     answer = quantities(pi, prevalence)
     widths = network.widths(raw, np.array([sketch.effective_rows]))
+    if sum(sketch.auc_bounds()) / 2 <= sketch.needed_auc():
+        # Scores that may be random, or of the other label, leave open all that is possible.
+        widths = np.ones_like(widths)
     counted = np.array([as_given.paper_label_error_rates()])
     positive, negative = handed_over(pi, counted, clumps(raw))[0].tolist()
     rates = NoiseRates.from_label_error_rates(positive, negative, float(prevalence[0]))

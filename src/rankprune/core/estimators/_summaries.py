@@ -308,6 +308,9 @@ def both_summaries(as_given: Summaries, swapped: Summaries) -> Reals:
     if as_given.comes_first(swapped):
         here = as_given.rising_shares()
         there = with_classes_swapped(here)
+        if swapped.comes_first(as_given):
+            # Rows that are their own mirror image: of curves that fit alike, one may lean.
+            here = there = (here + there) / 2
     else:
         there = swapped.rising_shares()
         here = with_classes_swapped(there)

@@ -275,7 +275,7 @@ def _added_noise(book: Book) -> str:
         "## Rows from a third distribution\n\n"
         "If half of all rows come from a third distribution and have random labels, the paper "
         "reports an F1 above .85 for Rank Pruning and below .5 for all others. With estimated "
-        f"rates we measured {shown['rp_estimated']} ({shown['rp_curve']} with our default); the "
+        f"rates we measured {shown['rp_estimated']} ({shown['rp_curve']} with curve rates); the "
         f"best of Nat13, Elk08 and Liu16 reaches {side_by_side(best, None)}. With given rates, "
         "the result depends on which rates are given. Given the true ρ₁ and ρ₀, from which π₁ and "
         "π₀ are derived with the observed labels, Rank Pruning reaches "

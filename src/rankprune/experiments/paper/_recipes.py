@@ -24,7 +24,6 @@ from rankprune.core import (
     label_dependent_weights,
     prune_labels,
 )
-from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
 
 Weights = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -141,9 +140,9 @@ RECIPES: dict[str, Recipe] = {
     "liu16": Recipe("Liu16", importance_weights, is_published=True),
     "liu16_authors": Recipe("Liu16, the authors' formula", authors_weights),
     "rp_tight": Recipe("Rank Pruning, tight rates", partial(_pruned_by, "tight")),
-    "rp_curve": Recipe("Rank Pruning, our default", partial(_pruned_by, DEFAULT_ESTIMATOR)),
+    "rp_curve": Recipe("Rank Pruning, curve rates", partial(_pruned_by, "curve")),
     "rp_rounds": Recipe(
-        "Rank Pruning, our default, 4 rounds", partial(_pruned_by, DEFAULT_ESTIMATOR), rounds=4
+        "Rank Pruning, curve rates, 4 rounds", partial(_pruned_by, "curve"), rounds=4
     ),
     "cleanlab": Recipe("cleanlab 2.9", _cleanlab_weights, needs_cleanlab=True),
 }
