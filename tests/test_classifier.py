@@ -710,6 +710,17 @@ def test_intervals_of_the_fit_are_those_of_its_probabilities():
         fitted.noise_rate_intervals(covers="refits")
 
 
+def test_rates_that_are_known_have_intervals_without_width():
+    found = model(positive_noise_rate=0.2, negative_noise_rate=0.1).fit(X, Y)
+    rates = found.noise_rates_
+    assert found.noise_rate_intervals() == rates.intervals
+    for name, interval in rates.intervals.items():
+        assert interval.low == interval.estimate == interval.high == getattr(rates, name)
+    one = model(positive_noise_rate=0.2).fit(X, Y).noise_rates_
+    assert one.intervals.positive_noise_rate.low == one.intervals.positive_noise_rate.high == 0.2
+    assert one.intervals.negative_noise_rate.low < one.intervals.negative_noise_rate.high
+
+
 def test_intervals_over_refits_cover_the_models_too():
     fitted = model(cv=3).fit(X, Y)
     rows = fitted.noise_rate_intervals().positive_noise_rate

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankprune.core import NoiseRates, ScoreSketch, Verdict
 from rankprune.core._answer import answered_rates
 from rankprune.core._auc import TELLING_AUC
-from rankprune.core._ranking import expected_stretches
+from rankprune.core._ranking import Stretch, expected_stretches
 from rankprune.core.counting._bins import MIDDLES
 from rankprune.diagnostics import calibration, separability_curve
 from rankprune.exceptions import RankPruneWarning, warn_caller
@@ -144,8 +144,15 @@ def assemble(
         scores=evidence.scores,
         stability=evidence.stability,
         n_candidates=n_listed,
-        stretches=expected_stretches(evidence.ranked, estimated, evidence.ranked_from, n_listed),
+        stretches=_stretches(evidence, n_listed),
     )
+
+
+def _stretches(evidence: Evidence, n_listed: int) -> tuple[Stretch, ...]:
+    """Return how many wrong labels to expect on the list; none are if the labels look clean."""
+    if evidence.verdict.level == "clean":
+        return ()
+    return expected_stretches(evidence.ranked, evidence.estimated, evidence.ranked_from, n_listed)
 
 
 def histogram_of(sketch: ScoreSketch) -> Histogram:

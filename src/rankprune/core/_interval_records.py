@@ -12,6 +12,8 @@ from rankprune.core._verdict_reasons import NOT_RELIABLE, coverage_line, interva
 # What the intervals of noise rates cover: the truth, what chance in the rows can do, or what chance
 # in rows, folds and models can do.
 TRUTH, ROWS, REFITS = "truth", "rows", "refits"
+# Level of the intervals that rates carry.
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from rankprune.core._inputs import (
     FloatArray,
     validate_probabilities,
 )
+from rankprune.core._noise_rates import without_width
 from rankprune.core._verdict import judge
 from rankprune.core.counting._sketch import sketch_of
 from rankprune.core.estimators._registry import (
@@ -240,7 +241,8 @@ class RateBasedClassifier(DelegatingClassifier):
         rates = NoiseRates.from_noise_rates(positive, negative, observed)
         if None in known:
             return None
-        return replace(rates, n_positive=n_positive, n_negative=n_negative)
+        intervals = without_width(rates)
+        return replace(rates, n_positive=n_positive, n_negative=n_negative, intervals=intervals)
 
     def _rates(self, status: RowStatus, scores: FloatArray) -> NoiseRates:
         inputs, known = status.inputs(scores), self._known_rates(status)

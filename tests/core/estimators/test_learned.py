@@ -257,6 +257,17 @@ def test_the_network_is_small_data_without_code():
     assert shipped_network() is shipped_network()
 
 
+def test_the_answer_does_not_depend_on_the_order_of_sums(monkeypatch):
+    sketch = sketch_of_rows(11, "sharp", 700)
+    before = learned_answer(sketch)
+    raw = Network.raw
+    monkeypatch.setattr(Network, "raw", lambda *given: raw(*given) * (1 + 4e-16))
+    after = learned_answer(sketch)
+    assert after.rates == before.rates
+    np.testing.assert_array_equal(after.widths, before.widths)
+    np.testing.assert_array_equal(after.center, before.center)
+
+
 def test_without_a_gate_the_network_answers_alone():
     values = summaries(sketch_of_rows(1))[None]
     network, prevalence = shipped_network(), np.array([0.4])

@@ -46,6 +46,9 @@ CLUMPS_MIDDLE, CLUMPS_STEEPNESS = -2.0, 3.0
 NO_WRONG_SHARE = 0.01
 # The label error rates together stay below 1, so that labels tell something about the truth.
 _MOST_OF_BOTH = 0.98
+# Sums may be made in another order elsewhere; what that changes is rounded away, so that the same
+# rows have the same rates in memory, in batches and on any machine.
+_DIGITS = 9
 ARTEFACT = "learned.npz"
 # Levels between which ranges were learned.
 LEAST_LEVEL, MOST_LEVEL = LEVELS[0], LEVELS[-1]
@@ -112,12 +115,12 @@ def learned_answer(sketch: ScoreSketch, network: Network | None = None) -> Learn
         # Scores that may be random, or of the other label, leave open all that is possible.
         widths = np.ones_like(widths)
     counted = np.array([as_given.paper_label_error_rates()])
-    positive, negative = handed_over(pi, counted, clumps(raw))[0].tolist()
+    positive, negative = handed_over(pi, counted, clumps(raw))[0].round(_DIGITS).tolist()
     rates = NoiseRates.from_label_error_rates(positive, negative, float(prevalence[0]))
     return LearnedAnswer(
         replace(rates, n_positive=n_positive, n_negative=n_negative),
-        np.sqrt(answer[0]),
-        widths[0],
+        np.sqrt(answer[0]).round(_DIGITS),
+        widths[0].round(_DIGITS),
     )
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankprune.core._interval_records import TRUTH, Interval, NoiseRateIntervals
+from rankprune.core._interval_records import LEVEL, TRUTH, Interval, NoiseRateIntervals
 from rankprune.core._noise_rates import NoiseRates, intervals_with_known
 from rankprune.core.estimators._learned import QUANTITIES, LearnedAnswer
-
-# Level of the intervals that rates carry.
-LEVEL = 0.95
 
 
 def truth_intervals(

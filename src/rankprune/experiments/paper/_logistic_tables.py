@@ -156,7 +156,9 @@ class LogisticRun:
                 return self._each_cell(recipe.weigh, scores, rates)
             # Later rounds rank by models of the kept rows, but prune by the first round's rates.
             rates = [
-                estimate_noise_rates(self.noisy.column(index), _floats(scores, index))
+                estimate_noise_rates(
+                    self.noisy.column(index), _floats(scores, index), method="curve"
+                )
                 for index in indices
             ]
             weights = self._each_cell(pruned_weights, scores, rates)
