@@ -242,13 +242,13 @@ def after_the_pass(sizes: list[int]) -> None:
     print("\n## Everything after one pass over the rows, in ms of CPU\n")
     steps = {
         "rates": estimate_noise_rates,
-        "intervals": lambda sketch: noise_rate_intervals(sketch, random_state=0),
-        "verdict": lambda sketch: judge(sketch, [sketch]),
+        "intervals": noise_rate_intervals,
+        "verdict": judge,
         "separability curve": separability_curve,
         "calibration": calibration,
     }
-    print(f"| rows | the pass | {' | '.join(steps)} | all after the pass |")
-    print(f"|---|---|{'---|' * (len(steps) + 1)}")
+    print(f"| rows | the pass | {' | '.join(steps)} | all after the pass | intervals over rows |")
+    print(f"|---|---|{'---|' * (len(steps) + 2)}")
     for n_rows in sizes:
         labels, p = simulate(n_rows)
         spent = [seconds(lambda s=labels, p=p: ScoreSketch.from_rows(s, p), 5)]
@@ -256,7 +256,10 @@ def after_the_pass(sizes: list[int]) -> None:
         spent += [
             seconds(lambda call=call, sketch=sketch: call(sketch), 7) for call in steps.values()
         ]
-        cells = [f"{1000 * value:.1f}" for value in (*spent, sum(spent[1:]))]
+        rows = seconds(
+            lambda sketch=sketch: noise_rate_intervals(sketch, covers="rows", random_state=0), 3
+        )
+        cells = [f"{1000 * value:.1f}" for value in (*spent, sum(spent[1:]), rows)]
         print(f"| {n_rows:,} | {' | '.join(cells)} |", flush=True)
 
 

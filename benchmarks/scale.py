@@ -109,7 +109,7 @@ def compare_kernels() -> None:
     if find_label_issues is not None:
         s = labels.astype(np.int64)
         theirs = seconds(lambda: cleanlab(s, p), 1)
-        print("\ncleanlab (n_jobs=1) takes, in units of ours:\n")
+        print("\ncleanlab (n_jobs=1) takes this many times as long:\n")
         print("| estimator | NumPy | compiled |")
         print("|---|---|---|")
         for name, (pure, one) in best.items():
