@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankprune.core import NoiseRates, correction_weights, prune_labels
 from rankprune.core._auc import are_counts
 from rankprune.core._inputs import BinaryLabels, BoolArray, FloatArray, count_true
-from rankprune.core._interval_records import REFITS, ROWS, TRUTH, NoiseRateIntervals
+from rankprune.core._interval_records import REFITS, TRUTH, NoiseRateIntervals
 from rankprune.core._intervals import (
     KnownRates,
     drawn_weight,
@@ -25,6 +25,7 @@ from rankprune.core._intervals import (
     learned_intervals,
     resamples,
     row_intervals,
+    validate_covers,
 )
 from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import as_generator
@@ -282,8 +283,7 @@ class RankPruningClassifier(RateBasedClassifier):
         noise_rate_intervals : The same for labels and probabilities.
         """
         check_is_fitted(self)
-        if covers not in (TRUTH, ROWS):
-            raise ValueError(f'covers must be "truth" or "rows", got {covers!r}.')
+        validate_covers(covers)
         validate_level(level)
         fitted = self._fitted_
         sketch = sketch_of(fitted.status.inputs(self.probabilities_))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
-from rankprune.core._interval_records import Interval, NoiseRateIntervals
+from rankprune.core._interval_records import NoiseRateIntervals
 from rankprune.core._noise_rates import NoiseRates
 from rankprune.core._verdict import Verdict
 
@@ -22,12 +22,10 @@ def answered_rates(verdict: Verdict | None, estimated: NoiseRates) -> NoiseRates
 def answered_intervals(rates: NoiseRates, intervals: NoiseRateIntervals) -> NoiseRateIntervals:
     """Return the intervals with the reported rates as estimates, widened to contain them."""
     moved: dict[str, Any] = {}
-    for field in fields(intervals):
-        found = getattr(intervals, field.name)
-        if isinstance(found, Interval):
-            value = float(getattr(rates, field.name))
-            low, high = min(found.low, value), max(found.high, value)
-            moved[field.name] = replace(found, estimate=value, low=low, high=high)
+    for name, found in intervals.items():
+        value = float(getattr(rates, name))
+        low, high = min(found.low, value), max(found.high, value)
+        moved[name] = replace(found, estimate=value, low=low, high=high)
     return replace(intervals, **moved)
 
 

@@ -99,5 +99,10 @@ class NoiseRateIntervals:
 
     def items(self) -> list[tuple[str, Interval]]:
         """Return the name and the interval of each rate."""
-        values = [(field.name, getattr(self, field.name)) for field in fields(self)]
-        return [(name, value) for name, value in values if isinstance(value, Interval)]
+        return [(name, getattr(self, name)) for name in WITH_INTERVALS]
+
+
+# What intervals are about, in the order of the fields.
+WITH_INTERVALS = tuple(
+    field.name for field in fields(NoiseRateIntervals) if field.type == Interval.__name__
+)

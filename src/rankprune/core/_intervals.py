@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._auc import are_counts
 from rankprune.core._inputs import BoolArray, Inputs, validate_inputs
-from rankprune.core._interval_records import ROWS, TRUTH, Interval, NoiseRateIntervals
+from rankprune.core._interval_records import (
+    ROWS,
+    TRUTH,
+    WITH_INTERVALS,
+    Interval,
+    NoiseRateIntervals,
+)
 from rankprune.core._noise_rates import NoiseRates, rates_of_masses
 from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import RandomState, as_generator
@@ -107,8 +113,7 @@ def noise_rate_intervals(
     >>> noise_rate_intervals(labels, 0.8 * truth).wrong_share.covers
     'truth'
     """
-    if covers not in (TRUTH, ROWS):
-        raise ValueError(f'covers must be "truth" or "rows", got {covers!r}.')
+    validate_covers(covers)
     level = _level_for(covers, level)
     if isinstance(labels, ScoreSketch):
         sketch = given_sketch(
@@ -143,6 +148,14 @@ def learned_intervals(
     if rates.intervals is not None and rates.intervals.level == level:
         return rates.intervals
     return truth_intervals(rates, learned_answer(sketch), level, known)
+
+
+def validate_covers(covers: Any) -> None:
+    """Raise an error unless intervals are asked to cover the truth or the choice of rows."""
+    if covers not in (TRUTH, ROWS):
+        raise ValueError(
+            f'covers must be "truth" or "rows", got {covers!r}. Leave it out for the truth.'
+        )
 
 
 def _level_for(covers: str, level: Any) -> float:
@@ -362,16 +375,9 @@ def intervals_from(
             low, high = min(low, float(least[0])), max(high, float(most[0]))
         return Interval(estimate, low, high, covers)
 
+    found: dict[str, Any] = {name: interval(name) for name in WITH_INTERVALS}
     return NoiseRateIntervals(
-        wrong_share=interval("wrong_share"),
-        positive_noise_rate=interval("positive_noise_rate"),
-        negative_noise_rate=interval("negative_noise_rate"),
-        positive_label_error_rate=interval("positive_label_error_rate"),
-        negative_label_error_rate=interval("negative_label_error_rate"),
-        estimated_prevalence=interval("estimated_prevalence"),
-        level=level,
-        n_resamples=len(replicates),
-        reliable=rates.reliable,
+        **found, level=level, n_resamples=len(replicates), reliable=rates.reliable
     )
 
 

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._inputs import BoolArray, validate_labels
-from rankprune.core._interval_records import LEVEL, TRUTH, Interval, NoiseRateIntervals
+from rankprune.core._interval_records import (
+    LEVEL,
+    TRUTH,
+    WITH_INTERVALS,
+    Interval,
+    NoiseRateIntervals,
+)
 from rankprune.core._parameters import (
     validate_fraction,
     validate_mass,
@@ -32,15 +38,6 @@ from rankprune.core._verdict_reasons import RATE_NAMES, rates_title
 
 # Fields that the one-line representation omits, or shows only if they are not the default.
 _NOT_SHOWN = ("counts", "reliable", "clipped", "intervals")
-# What intervals are about.
-_WITH_INTERVALS = (
-    "wrong_share",
-    "positive_noise_rate",
-    "negative_noise_rate",
-    "positive_label_error_rate",
-    "negative_label_error_rate",
-    "estimated_prevalence",
-)
 # Rates along the interval of one that is unknown, from which intervals of all others follow.
 _N_STEPS = 9
 # Numbers that may be None, and the check that applies otherwise.
@@ -481,7 +478,7 @@ def intervals_with_known(
 def without_width(rates: NoiseRates) -> NoiseRateIntervals:
     """Return the intervals of rates that are known."""
     found: dict[str, Any] = {}
-    for name in _WITH_INTERVALS:
+    for name in WITH_INTERVALS:
         value = float(getattr(rates, name))
         found[name] = Interval(value, value, value, TRUTH)
     return NoiseRateIntervals(**found, level=LEVEL)

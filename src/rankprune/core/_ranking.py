@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core._noise_rates import NoiseRates
@@ -151,7 +152,7 @@ def _scaled(wrong: Reals, right: Reals, rows: Reals, share: float) -> Reals:
     low, high = -60.0, 60.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        found = 1 / (1 + np.exp(-(odds + middle)))
+        found = expit(odds + middle)
         if found @ rows < share * rows.sum():
             low = middle
         else:

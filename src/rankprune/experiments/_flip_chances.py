@@ -12,8 +12,8 @@ Bools = NDArray[np.bool_]
 
 CLEAN, CLASS_CONDITIONAL, DIFFICULTY = "clean", "class-conditional", "difficulty"
 SUB_CLASSES, MIXTURE = "sub-classes", "mixture"
-FEW = "1–3 % wrong"  # noqa: RUF001
-# The last is a kind of its own in tables: any of the others with so few wrong labels.
+FEW = "1–3 % wrong"  # noqa: RUF001 (tables print a dash between numbers)
+# Tables show problems of any kind with at most 3 % wrong labels under the last name.
 KINDS = (CLEAN, CLASS_CONDITIONAL, DIFFICULTY, SUB_CLASSES, MIXTURE, FEW)
 FEW_WRONG = 0.03
 _NOISY_KINDS = (CLASS_CONDITIONAL, DIFFICULTY, SUB_CLASSES, MIXTURE)

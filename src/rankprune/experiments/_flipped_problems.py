@@ -20,7 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
 from rankprune.experiments._bank import PROBLEMS, Problem, Rows, _digits, _keel
-from rankprune.experiments._cache import cached
+from rankprune.experiments._cache import cached, file_name
 from rankprune.experiments._flip_chances import (
     CLASS_CONDITIONAL,
     CLEAN,
@@ -95,8 +95,7 @@ def flipped_problems(problem: Problem, number: int) -> list[SketchedProblem]:
             warnings.simplefilter("ignore")
             return pack(_round(problem, random, often_much=number < _ROUNDS_OF_MUCH))
 
-    slug = "".join(c if c.isalnum() else "-" for c in problem.name)
-    return list(unpack(cached(f"training-flipped-{slug}-{number}", compute)))
+    return list(unpack(cached(f"training-flipped-{file_name(problem.name)}-{number}", compute)))
 
 
 def _round(

@@ -226,11 +226,10 @@ def outcomes(problem: Problem, split: Split, noise: str, way: str | None) -> Sco
 
 def _judged(found: Scored, way: Way) -> Judged:
     labels, scores = found.labels, way.scores(found.parts)
-    members = [Inputs(labels, found.parts[name], None) for name in way.parts]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rates = estimate_noise_rates(labels, scores)
-        verdict = judge(Inputs(labels, scores, None), n_opinions=len(members), estimated=rates)
+        verdict = judge(Inputs(labels, scores, None), n_opinions=len(way.parts), estimated=rates)
     return Judged(scores, rates, verdict)
 
 

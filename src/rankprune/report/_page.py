@@ -99,13 +99,9 @@ def render_report(
 
     The other parameters are the same as in `write_report`.
     """
-    try:
-        import jinja2
-        from markupsafe import Markup
-    except ImportError as error:
-        raise ImportError(
-            "The report needs jinja2, which is not installed. Install rankprune[cli]."
-        ) from error
+    template = _template()
+    from markupsafe import Markup  # comes with jinja2
+
     hidden = {*redact, *check.settings.redact}
     unknown = sorted(hidden - set(_columns(check)))
     # For very wide tables, not all column names are stored.
@@ -114,17 +110,8 @@ def render_report(
             f"redact must name columns of the run, got {unknown[0]!r}. It has "
             f"{', '.join(repr(name) for name in _columns(check)[:20])}."
         )
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("rankprune.report", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["visible"] = visible
-    environment.filters["percent"] = percent
     candidates = list(_fitting(check, check.candidates[:top], hidden))
-    return environment.get_template("page.html").render(
+    page: str = template.render(
         check=check,
         style=Markup(_read("style.css")),
         headline=headline(check),
@@ -153,6 +140,27 @@ def render_report(
         curve=_curve(check),
         calibration=_calibration(check),
     )
+    return page
+
+
+def _template() -> Any:
+    """Return the page with what it needs to be filled in safely."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            "The report needs jinja2, which is not installed. Install rankprune[cli]."
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("rankprune.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = visible
+    environment.filters["percent"] = percent
+    return environment.get_template("page.html")
 
 
 def _columns(check: LabelCheck) -> list[str]:

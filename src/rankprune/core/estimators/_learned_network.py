@@ -85,7 +85,7 @@ class Network:
         A narrow and a wide width of each quantity, side and level, and the factors there that make
         ranges hold what they promise. The second factor is never smaller.
     gate : ndarray of shape (n_gate_inputs + 1,)
-        Weights of a linear gate, and its intercept; all zero if there is none.
+        Weights of a linear gate, then its intercept. All are zero if the network has no gate.
     """
 
     center: Reals

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankprune.core._interval_records import LEVEL, TRUTH, Interval, NoiseRateIntervals
+from rankprune.core._interval_records import (
+    LEVEL,
+    TRUTH,
+    WITH_INTERVALS,
+    Interval,
+    NoiseRateIntervals,
+)
 from rankprune.core._noise_rates import NoiseRates, intervals_with_known
-from rankprune.core.estimators._learned import QUANTITIES, LearnedAnswer
+from rankprune.core.estimators._learned import LearnedAnswer
 
 
 def truth_intervals(
@@ -35,8 +41,7 @@ def truth_intervals(
         observed * (1 - wrong[0][0]) + (1 - observed) * wrong[1][1],
     )
     found: dict[str, Any] = {
-        name: _holding(float(getattr(rates, name)), *ranges[name])
-        for name in (*QUANTITIES, "estimated_prevalence")
+        name: _holding(float(getattr(rates, name)), *ranges[name]) for name in WITH_INTERVALS
     }
     intervals = NoiseRateIntervals(**found, level=level, reliable=rates.reliable)
     return intervals if known == (None, None) else intervals_with_known(rates, intervals, *known)
