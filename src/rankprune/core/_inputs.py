@@ -256,18 +256,18 @@ def _probability_numbers(probabilities: ArrayLike, n_rows: int | None, name: str
     return values
 
 
-def validate_scores(scores: ArrayLike, n_rows: int) -> FloatArray:
+def validate_scores(scores: ArrayLike, n_rows: int, *, name: str = "scores") -> FloatArray:
     """Return scores of any scale as finite floats, one per row."""
     values = _real_numbers(
-        _one_dimensional(as_array(scores, "scores"), "scores", "one score per row"),
-        "scores",
+        _one_dimensional(as_array(scores, name), name, "one score per row"),
+        name,
         "Pass predict_proba(X)[:, 1] or decision_function(X).",
     )
-    _refuse_other_length(values, n_rows, "scores")
+    _refuse_other_length(values, n_rows, name)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ValueError(
-            f"scores must be finite; row {bad[0]} holds {values[bad[0]]:g}. Find out why the model "
+            f"{name} must be finite; row {bad[0]} holds {values[bad[0]]:g}. Find out why the model "
             "gives no score there, or leave the row out."
         )
     return values
