@@ -137,11 +137,13 @@ def judge(
     *,
     n_opinions: int = 1,
     estimated: NoiseRates | None = None,
+    n_judged: int = 0,
 ) -> Verdict:
     """Return the verdict on checked rows, by their (mean) scores.
 
     If ``estimated`` is given, it is used as the rates of these scores, so that a verdict shows the
-    same numbers as the result it belongs to.
+    same numbers as the result it belongs to. If people judged ``n_judged`` of the rows, the range
+    decides alone, whatever the scores and the number of rows.
     """
     sketch = rows if isinstance(rows, ScoreSketch) else sketch_of(rows)
     rates = estimated
@@ -154,7 +156,10 @@ def judge(
     clean_auc = 0.5 + (noisy_auc - 0.5) / kept if kept > 0 else 1.0
     clean_auc = min(max(clean_auc, 0.0), 1.0)
     n_rows = float(sketch.groups().rows.sum())
-    if n_rows < MIN_ROWS:
+    if n_judged:
+        level, reasons = _decide(None, rates, wrong)
+        reasons = (_reasons.judged_rows(n_judged), *reasons)
+    elif n_rows < MIN_ROWS:
         level, reasons = _too_few(n_rows)
     else:
         level, reasons = _decide(uninformative_reason(sketch, rates), rates, wrong)

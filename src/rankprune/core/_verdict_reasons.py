@@ -16,6 +16,10 @@ COVERAGE = {
         "the random choice of rows and the folds and models fitted to them; not the limits of the "
         "kind of model"
     ),
+    "judged rows": (
+        "the true value, by what the model and the judged rows say together; not mistakes in the "
+        "answers"
+    ),
 }
 
 NOT_RELIABLE = "not reliable: the probabilities do not tell the labels apart"
@@ -103,6 +107,12 @@ def wide_range(low: float, high: float) -> str:
         f"Anything {between} of the labels may be wrong (95% range): wrong labels and classes that "
         "overlap look alike to these scores."
     )
+
+
+def judged_rows(n_judged: int) -> str:
+    """Return the sentence that people judged rows."""
+    rows = "1 row was" if n_judged == 1 else f"{n_judged} rows were"
+    return f"{rows} judged by people who did not see the labels."
 
 
 def wrong_labels(positive: float, negative: float) -> str:
