@@ -7,7 +7,7 @@ from scipy.special import expit
 from rankprune import NoiseRates, ScoreSketch, estimate_noise_rates, flip_labels
 from rankprune.core import Interval, judge_labels
 from rankprune.core._inputs import Inputs
-from rankprune.core._verdict import _decide, judge
+from rankprune.core._verdict import _decide, are_enough, judge
 from rankprune.core._verdict_reasons import too_few_rows, wrong_labels
 
 TRUTH = np.repeat([0, 1], [700, 300])
@@ -245,3 +245,11 @@ def test_bad_columns_are_refused():
         judge_labels(TRUTH, np.ma.masked_less(np.column_stack([SEPARATE] * 2), 0.5))
     with pytest.raises(ValueError, match="probabilities must be one-dimensional"):
         judge_labels(TRUTH, np.empty((1000, 0)))
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive", "enough"),
+    [(80, 20, True), (20, 80, True), (79.5, 20, False), (981, 19.5, False), (19, 81, False)],
+)
+def test_rows_of_both_labels_must_be_enough(negative, positive, enough):
+    assert are_enough(negative, positive) == enough
