@@ -3,6 +3,7 @@
 import gzip
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from rankprune.experiments._flip_chances import (
     flip_chances,
     with_mean,
 )
+from rankprune.experiments._left_out_ranges import blind_networks, left_out_ranges, ranges_of
 from rankprune.experiments._network_training import Schedule
 from rankprune.experiments._sketched_problems import pack, sketched, unpack
 
@@ -184,6 +186,28 @@ def test_nothing_is_pruned_unless_noise_was_found():
     assert row[2] == row[3]
     assert row[3].startswith("0.0% (0.0% to ")
     assert row[4:] == ["nothing pruned", "nothing pruned", "0 of 0"]
+
+
+def test_ranges_of_a_family_are_stretched_by_other_families(small):
+    """What a family needs must not show in its own ranges, but in those of all others."""
+    problems = _training.collect(1)
+    networks = _training.left_out_networks(problems, 1)
+    answers = _training.left_out_answers(problems, networks)
+    fold_of = _training.folds()
+    is_digits = answers.problems.family == "digits"
+    truth = answers.problems.label_error_rates.copy()
+    truth[is_digits] = 0.45
+    other = replace(answers, problems=replace(answers.problems, label_error_rates=truth))
+    before, after = (blind_networks(networks, one) for one in (answers, other))
+    own, some = fold_of["digits"], next(f for f in fold_of.values() if f != fold_of["digits"])
+    np.testing.assert_array_equal(after[own].stretch, before[own].stretch)
+    np.testing.assert_array_equal(after[own].gate, before[own].gate)
+    assert not np.array_equal(after[some].stretch, before[some].stretch)
+    low, high = left_out_ranges(answers, before)
+    assert low.shape == high.shape == (len(is_digits), 5, 4)
+    assert (low <= high).all()
+    alone = ranges_of(answers.select(is_digits), before[own])
+    np.testing.assert_array_equal(low[is_digits], alone[0])
 
 
 def some_problems(kinds, wrong, auc):

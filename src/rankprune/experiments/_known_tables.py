@@ -31,7 +31,6 @@ from rankprune.experiments._left_out_ranges import ranges_of
 from rankprune.experiments._mnist import DIGITS, GRID, NoisyDigit, noisy_digit
 from rankprune.experiments._sketched_problems import SketchedProblem
 from rankprune.experiments._table import Table
-from rankprune.experiments._training import Answers
 
 Bools = NDArray[np.bool_]
 Reals = NDArray[np.float64]
@@ -54,21 +53,19 @@ class Known:
     truth: Bools | None
 
 
-def blind_network(family: str, networks: Sequence[Network], answers: Answers) -> Network:
-    """Return a network of which no part ever saw a family: neither layers nor gate nor ranges."""
+def known_tables(blind: Sequence[Network]) -> list[Table]:
+    """Return the figures of single tables, and the errors on MNIST.
+
+    Parameters
+    ----------
+    blind : sequence of Network
+        One for each fold, which never saw the families of that fold.
+    """
     fold_of = _training.folds()
-    others = np.array([fold_of[one] != fold_of[family] for one in answers.problems.family.tolist()])
-    return _training.calibrated(networks[fold_of[family]], answers.select(others))
-
-
-def known_tables(networks: Sequence[Network], answers: Answers) -> list[Table]:
-    """Return the figures of single tables, and the errors on MNIST."""
-    families = ("digits", "pima", "mnist")
-    blind = {family: blind_network(family, networks, answers) for family in families}
     tables = [_demo(), _pima(), *_mnist()]
     return [
-        _answer_table([(one, blind[one.family]) for one in tables]),
-        _mnist_table(blind["mnist"]),
+        _answer_table([(one, blind[fold_of[one.family]]) for one in tables]),
+        _mnist_table(blind[fold_of["mnist"]]),
     ]
 
 

@@ -31,7 +31,7 @@ from rankprune.experiments._flip_chances import (
 )
 from rankprune.experiments._flipped_problems import BANK_FAMILIES, TRAINING_PROBLEMS
 from rankprune.experiments._known_tables import known_tables
-from rankprune.experiments._left_out_ranges import ranges_of
+from rankprune.experiments._left_out_ranges import blind_networks, left_out_ranges, ranges_of
 from rankprune.experiments._people import people_problems
 from rankprune.experiments._separable_scores import separable_table
 from rankprune.experiments._sketched_problems import SketchedProblem
@@ -59,7 +59,7 @@ def training_tables(n_jobs: int, target: Path) -> Iterator[Table]:
     answers = _training.left_out_answers(problems, networks)
     network = _training.calibrated(_training.trained(problems), answers)
     _training.write_network(network, target)
-    yield from _tables(n_jobs, answers, network)
+    yield from _tables(n_jobs, answers, blind_networks(networks, answers))
 
 
 def shipped_path() -> Path:
@@ -72,11 +72,12 @@ def learned_tables(n_jobs: int, people: Path | None) -> Iterator[Table]:
     problems = _training.collect(n_jobs)
     networks = _training.left_out_networks(problems, n_jobs)
     answers = _training.left_out_answers(problems, networks)
-    yield from _tables(n_jobs, answers, shipped_network())
+    blind = blind_networks(networks, answers)
+    yield from _tables(n_jobs, answers, blind)
     yield _kind_table(problems, answers)
-    low, high = (ends[:, 4, _LEVEL] for ends in ranges_of(answers, shipped_network()))
+    low, high = (ends[:, 4, _LEVEL] for ends in left_out_ranges(answers, blind))
     yield limits_table(answers.problems, low, high)
-    yield from known_tables(networks, answers)
+    yield from known_tables(blind)
     yield separable_table(n_jobs)
     if people is not None:
         yield _people_table(list(people_problems(people)), shipped_network())
@@ -87,9 +88,9 @@ def forget_measurements() -> None:
     forget("summaries-", "network-", "rules-", "known-", "separable-")
 
 
-def _tables(n_jobs: int, answers: Answers, network: Network) -> Iterator[Table]:
+def _tables(n_jobs: int, answers: Answers, blind: Sequence[Network]) -> Iterator[Table]:
     problems, found = answers.problems, answers.point()
-    low, high = ranges_of(answers, network)
+    low, high = left_out_ranges(answers, blind)
     rules = _rules(n_jobs)
     yield _error_table(problems, found, rules, "all problems")
     few = problems.truth[:, 4] <= _COMMON
