@@ -83,8 +83,20 @@ def not_told_apart(reason: str) -> str:
 
 def too_few_rows(n_rows: float, needed: int) -> str:
     """Return the sentence that there are too few rows for a verdict."""
-    rows = "1 row" if int(n_rows) == 1 else f"{int(n_rows)} rows"
+    rows = _whole_rows(n_rows)
     return f"There are too few rows to tell: {rows}, and a verdict needs at least {needed}."
+
+
+def too_few_of_a_label(name: str, n_rows: float, needed: int) -> str:
+    """Return the sentence that too few rows have the positive or the negative label."""
+    return (
+        f"There are too few {name} labels to tell: {_whole_rows(n_rows)}, and a verdict needs at "
+        f"least {needed} with each label."
+    )
+
+
+def _whole_rows(n_rows: float) -> str:
+    return "1 row" if int(n_rows) == 1 else f"{int(n_rows)} rows"
 
 
 def few_wrong(high: float, limit: float) -> str:
