@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,8 @@ _SMALL, _POINTS, _MORE_POINTS = 256, 1 << 10, 1 << 12
 _N_MULTIPLIERS = 300
 # Totals are found to this part of a row, and rounded away from the estimate.
 _EXACTLY = 0.02
+# Up to this many rows, factorials are tabulated.
+_TABULATED = 100_000
 # Probabilities below this are not told apart.
 _NEVER = 1e-12
 # From this skewness of the estimates, nearly all of the error is left for the longer tail.
@@ -190,7 +191,13 @@ class _Estimates:
         points = np.round(self._weights[self._part] * self._count).astype(np.intp)
         self._places = self._part * n_points + points
         self._shape, self._points = (len(sizes), n_points), np.arange(n_points, dtype=np.float64)
-        self._samples = _log_choices(sizes, drawn)[self._part]
+        self._others = drawn[self._part] - self._count
+        self._log_factorial = _log_factorials(int(sizes.max()))
+        whole, taken, left, *counts = (
+            self._log_factorial(numbers)
+            for numbers in (sizes, drawn, sizes - drawn, self._count, self._others)
+        )
+        self._fixed = (taken + left - whole)[self._part] - counts[0] - counts[1]
 
     def of(self, wrong: Reals) -> int:
         """Return the point of a sample's estimate."""
@@ -201,7 +208,7 @@ class _Estimates:
 
         Between two whole numbers, the chances of both are mixed.
         """
-        whole = np.floor(numbers + 1e-9)
+        whole = np.floor(numbers + 1e-9).astype(np.intp)
         rest = np.maximum(numbers - whole, 0.0)[self._part]
         more = self._whole(np.minimum(whole + 1, self._sizes))
         chance = (1 - rest) * self._whole(whole) + rest * more
@@ -219,14 +226,15 @@ class _Estimates:
             _MOST * min(max(skewness / _SKEWED, -1.0), 1.0),
         )
 
-    def _whole(self, numbers: Reals) -> Reals:
+    def _whole(self, numbers: NDArray[np.intp]) -> Reals:
         """Return the chance of every count of wrong rows in the sample of each part."""
-        wrong, count = numbers[self._part], self._count
-        right, others = self._sizes[self._part] - wrong, self._drawn[self._part] - count
-        possible = (count <= wrong) & (others <= right)
-        wrong, right = np.maximum(wrong, count), np.maximum(right, others)
-        logs = _log_choices(wrong, count) + _log_choices(right, others) - self._samples
-        return np.asarray(np.where(possible, np.exp(logs), 0.0))
+        logs = self._log_factorial(numbers) + self._log_factorial(self._sizes - numbers)
+        wrong = numbers[self._part] - self._count
+        right = (self._sizes - numbers)[self._part] - self._others
+        logs = self._fixed + logs[self._part]
+        logs -= self._log_factorial(np.maximum(wrong, 0))
+        logs -= self._log_factorial(np.maximum(right, 0))
+        return np.asarray(np.where((wrong >= 0) & (right >= 0), np.exp(np.minimum(logs, 0)), 0.0))
 
 
 @lru_cache(maxsize=64)
@@ -234,5 +242,9 @@ def _estimates(design: tuple[tuple[int, int], ...]) -> _Estimates:
     return _Estimates(design)
 
 
-def _log_choices(whole: NDArray[Any], part: NDArray[Any]) -> Reals:
-    return np.asarray(gammaln(whole + 1) - gammaln(part + 1) - gammaln(whole - part + 1))
+def _log_factorials(largest: int) -> Callable[[NDArray[np.intp]], Reals]:
+    """Return the logarithm of the factorial, for numbers up to the largest."""
+    if largest > _TABULATED:
+        return lambda numbers: np.asarray(gammaln(numbers + 1.0))
+    table = np.asarray(gammaln(np.arange(largest + 1) + 1.0))
+    return lambda numbers: table[numbers]
