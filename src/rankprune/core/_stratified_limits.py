@@ -49,21 +49,30 @@ def total_limits(best: Sequence[Part], worst: Sequence[Part], level: float) -> t
         Confidence level of both limits together.
     """
     error = _error(worst, level)
-    n_rows = sum(part.size for part in worst)
-    return _Sample(best).lower(error), n_rows - _Sample(_turned(worst)).lower(error)
+    wrong = _least(best, lambda sample: sample.lower(error))
+    right = _least(_turned(worst), lambda sample: sample.lower(error))
+    return wrong, sum(part.size for part in worst) - right
 
 
 def total_at_most(parts: Sequence[Part], level: float) -> float:
     """Return an upper limit of the wrong rows in all parts together, without a lower one."""
-    n_rows = sum(part.size for part in parts)
-    return n_rows - _Sample(_turned(parts)).at_least(_error(parts, level))
+    error = _error(parts, level)
+    right = _least(_turned(parts), lambda sample: sample.at_least(error))
+    return sum(part.size for part in parts) - right
+
+
+def _least(parts: Sequence[Part], limit: Callable[[_Sample], float]) -> float:
+    """Return a lower limit: the wrong rows of parts that are known, and the limit of the others."""
+    known = [part for part in parts if part.drawn == part.size]
+    unknown = [part for part in parts if part.drawn < part.size]
+    return sum(part.wrong for part in known) + (limit(_Sample(unknown)) if unknown else 0.0)
 
 
 def _error(parts: Sequence[Part], level: float) -> float:
     """Return the error to aim at: less where many unknown shares are taken from few rows."""
-    n_drawn = sum(part.drawn for part in parts)
-    n_unknown = sum(0 < part.drawn < part.size for part in parts) - 1
-    return (1 - level) * (1 - _PRICE * min(max(n_unknown, 0) / max(n_drawn, 1), 0.5))
+    drawn = [part.drawn for part in parts if 0 < part.drawn < part.size]
+    spent = (len(drawn) - 1) / sum(drawn) if drawn else 0.0
+    return (1 - level) * (1 - _PRICE * min(spent, 0.5))
 
 
 def _turned(parts: Sequence[Part]) -> list[Part]:
@@ -75,7 +84,7 @@ class _Sample:
     """A sample of several parts, and the totals that it refutes because it has too many wrong."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        counts = [(part.size, part.drawn, part.wrong) for part in parts if part.size]
+        counts = [(part.size, part.drawn, part.wrong) for part in parts]
         sizes, drawn, wrong = (
             np.array(column, dtype=np.float64) for column in zip(*counts, strict=True)
         )
@@ -160,7 +169,7 @@ def _best_numbers(sizes: Reals, drawn: Reals, wrong: Reals) -> Reals:
     They maximize the likelihood, given their sum: by a multiplier that is the same for all parts.
     The sample counts for more where few rows are left that were not drawn.
     """
-    left = np.maximum(sizes - drawn, 1e-9) / np.maximum(sizes - 1, 1)
+    left = (sizes - drawn) / np.maximum(sizes - 1, 1)
     rows, seen = drawn / left, wrong / left
     turns = rows / sizes
     known = turns[drawn > 0]
