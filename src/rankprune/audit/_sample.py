@@ -18,6 +18,7 @@ from rankprune.core._inputs import (
     validate_mask,
     validate_probabilities,
 )
+from rankprune.core._noise_rates import validate_noise_rates
 from rankprune.core._parameters import validate_count
 from rankprune.core._random import RandomState, as_generator
 
@@ -169,6 +170,13 @@ class Divided:
     ) -> None:
         self._is_positive, self._suspect = is_positive, suspect
         self._suspicion = self._expected = None
+        if noise_rates is not None:
+            validate_noise_rates(noise_rates)
+            if probabilities is None:
+                raise ValueError(
+                    "probabilities must be given with noise_rates, got None. Pass "
+                    "predict_proba(X)[:, 1], or leave both out."
+                )
         if probabilities is not None:
             values = validate_probabilities(probabilities, len(is_positive))
             self._suspicion = np.where(is_positive, 1 - values, values)
