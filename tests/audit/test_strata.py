@@ -150,7 +150,7 @@ class TestDrawnFromZones:
         labels, probabilities, suspects, truth, rates = table()
         wrong = (labels != truth).mean()
         held, widths = 0, {True: 0.0, False: 0.0}
-        for seed in range(100):
+        for seed in range(60):
             for has_zones in (True, False):
                 scores = {"probabilities": probabilities, "noise_rates": rates}
                 sample = draw(
@@ -159,8 +159,8 @@ class TestDrawnFromZones:
                 found = estimate(sample, truth[sample.rows]).wrong_share
                 widths[has_zones] += found.high - found.low
                 held += has_zones and found.low <= wrong <= found.high
-        # With 95 % intervals, fewer than 88 of 100 happens by chance once in two hundred.
-        assert held >= 88
+        # With 95 % intervals, fewer than 52 of 60 happens by chance once in a hundred.
+        assert held >= 52
         assert widths[True] < widths[False]
 
     def test_intervals_hold_where_wrong_labels_hide_from_the_model(self):
@@ -168,7 +168,7 @@ class TestDrawnFromZones:
         trust = np.abs(labels - probabilities)
         truth = np.where(np.argsort(np.argsort(trust)) < 200, 1 - labels, labels)
         held = 0
-        for seed in range(100):
+        for seed in range(60):
             sample = draw(
                 labels,
                 suspects,
@@ -179,7 +179,7 @@ class TestDrawnFromZones:
             )
             found = estimate(sample, truth[sample.rows]).wrong_share
             held += found.low <= 0.1 <= found.high
-        assert held >= 88
+        assert held >= 52
 
     def test_a_stratum_without_answers_takes_the_rate_of_its_side_of_the_cut(self):
         labels, probabilities, suspects, truth, rates = table()
