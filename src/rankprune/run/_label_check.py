@@ -7,9 +7,9 @@ files and recompute nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,10 @@ from rankprune.run._sentences import summary_lines
 from rankprune.run._settings import CheckSettings
 from rankprune.storage._json_records import from_plain, to_plain
 from rankprune.table._write import write_errors
+
+if TYPE_CHECKING:
+    from rankprune.annotators import Answers
+    from rankprune.run._reviewers_answers import Settling
 
 # Rates at the top level of result.json, where scripts expect them.
 _TOP = (
@@ -118,6 +122,8 @@ class LabelCheck:
         labels, whatever the verdict; the suspects come first.
     stretches : tuple of Stretch
         The list in parts, with the expected number of wrong labels in each.
+    folder : Path or None
+        The run directory that the check was loaded from, or saved to last; not part of the record.
 
     Examples
     --------
@@ -160,6 +166,7 @@ class LabelCheck:
     stability: Stability | None = None
     n_candidates: int = 0
     stretches: tuple[Stretch, ...] = ()
+    folder: Path | None = field(default=None, compare=False, repr=False)
 
     @property
     def intervals(self) -> NoiseRateIntervals:
@@ -243,8 +250,8 @@ class LabelCheck:
             "n_rows": self.n_rows,
             "n_suspects": self.n_suspects,
         }
-        rest = {field.name: getattr(self, field.name) for field in fields(self)}
-        del rest["scores"]
+        rest = {one.name: getattr(self, one.name) for one in fields(self)}
+        del rest["scores"], rest["folder"]
         rest["intervals"] = self.intervals
         return {**top, **to_plain(rest)}
 
@@ -270,7 +277,46 @@ class LabelCheck:
         if report is not None:
             files[REPORT] = report.encode()
         save_run(place, self.to_dict(), files, force=force)
+        # Where the record lies is no part of it, so a frozen record may learn it.
+        object.__setattr__(self, "folder", place.resolve())
         return place
+
+    def answers(self, table: Any = None, *, settling: Settling = "leave out") -> Answers:
+        """Return the answers of the reviewers of this run, for `rankprune.annotators`.
+
+        Reviewers are the annotators, and rows are positions in the table. Of several answers of a
+        reviewer about a row the last one counts, and an unsure one is a missing label. Answers
+        that were undone, or are about rows that have changed since, are left out.
+
+        Parameters
+        ----------
+        table : path or data frame, default=None
+            The checked table, if it is no longer at its original path.
+        settling : {"leave out", "count"}, default="leave out"
+            What to do with answers that settle a disagreement, which were given with knowledge of
+            the others, and so are no independent witness. If left out, the reviewer's own earlier
+            answer about the row counts, if there is one.
+
+        Returns
+        -------
+        Answers
+            About the judged rows.
+
+        Examples
+        --------
+        >>> from rankprune import LabelCheck
+        >>> from rankprune.annotators import consensus
+        >>> check = LabelCheck.load("people.csv.rankprune")  # doctest: +SKIP
+        >>> print(consensus(check.answers()))  # doctest: +SKIP
+        """
+        from rankprune.run._reviewers_answers import reviewers_answers
+
+        if self.folder is None:
+            raise TableError(
+                "Only a check with a run directory has answers of reviewers. Save this one, let "
+                "people review it, and load it again."
+            )
+        return reviewers_answers(self, self.folder, table, settling=settling)
 
     def _write_scores(self, path: Path) -> None:
         with write_errors(path):
@@ -302,7 +348,7 @@ class LabelCheck:
             scores = SavedScores(run.paths[SCORES], with_ids, run.hashes[SCORES], n_rows)
             check = from_plain(cls, {**as_now(run.result), "scores": scores})
             _refuse_impossible(check)
-            return check
+            return replace(check, folder=own_place(run.paths[SCORES]).parent.resolve())
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             path = own_place(run.paths[SCORES].with_name(RESULT))
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error
