@@ -18,6 +18,7 @@ from rankprune.core import Interval, NoiseRateIntervals, NoiseRates, Verdict
 from rankprune.core._ranking import Stretch
 from rankprune.diagnostics import Calibration, SeparabilityCurve
 from rankprune.exceptions import TableError
+from rankprune.run._answers_sentences import answers_lines
 from rankprune.run._directory import (
     REPORT,
     RESULT,
@@ -40,6 +41,7 @@ from rankprune.run._findings import (
     Subgroup,
 )
 from rankprune.run._first_release import as_now
+from rankprune.run._repeated_answers import RepeatedAnswers
 from rankprune.run._scores import (
     SavedScores,
     Scores,
@@ -71,7 +73,8 @@ _TOP = (
 class LabelCheck:
     """The result of a check: how many labels are wrong, which ones, and how certain that is.
 
-    Returned by `check_labels` and `check_table`; saved to and loaded from a run directory.
+    Returned by `check_labels`, `check_table` and `check_answers`; saved to and loaded from a run
+    directory.
 
     Attributes
     ----------
@@ -122,6 +125,8 @@ class LabelCheck:
         labels, whatever the verdict; the suspects come first.
     stretches : tuple of Stretch
         The list in parts, with the expected number of wrong labels in each.
+    repeated_answers : RepeatedAnswers or None
+        What the answers of several annotators say, if they gave the labels.
     folder : Path or None
         The run directory that the check was loaded from, or saved to last; not part of the record.
 
@@ -166,6 +171,7 @@ class LabelCheck:
     stability: Stability | None = None
     n_candidates: int = 0
     stretches: tuple[Stretch, ...] = ()
+    repeated_answers: RepeatedAnswers | None = None
     folder: Path | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -256,7 +262,7 @@ class LabelCheck:
         return {**top, **to_plain(rest)}
 
     def __str__(self) -> str:
-        return "\n".join(summary_lines(self))
+        return "\n".join([*summary_lines(self), *answers_lines(self)])
 
     def save(self, folder: Any, *, force: bool = False, report: str | None = None) -> Path:
         """Write a run directory, and return its path.
