@@ -8,8 +8,7 @@ import pytest
 from rankprune import LabelCheck, check_labels, check_table
 from rankprune.annotators import consensus
 from rankprune.exceptions import TableError
-from rankprune.run._decisions import Decision
-from reviewed_run import uid
+from reviewed_run import of_row
 
 
 def told(answers):
@@ -18,42 +17,6 @@ def told(answers):
         (answers.rows[row], answers.annotators[who], answers.classes[label])
         for row, who, label in zip(answers.row, answers.annotator, answers.label, strict=True)
     ]
-
-
-@pytest.fixture
-def judged(open_queue, check):
-    """Return a function that records answers (reviewer, row, answer) in this order."""
-    queue = open_queue()
-
-    def judge(*given, settles=False):
-        decisions = []
-        for name, row, answer in given:
-            label = of_row(check, row)[0]
-            rest = {"score": 0.5, "seconds": 2.0, "note": "", "time": "2026-01-01T00:00:00+00:00"}
-            made = Decision(
-                uid(),
-                row,
-                queue.rows.hash(row),
-                "review",
-                None,
-                name,
-                answer,
-                label,
-                **rest,
-                settles=settles,
-            )
-            queue.log.add(made, 9)
-            decisions.append(made)
-        return queue, decisions
-
-    return judge
-
-
-def of_row(check, row):
-    """Return the given and the other label of a row."""
-    is_positive = check.scores.is_positive[check.scores.rows.tolist().index(row)]
-    names = check.positive, check.negative
-    return names if is_positive else names[::-1]
 
 
 class TestAnswersOfReviewers:
@@ -83,7 +46,7 @@ class TestAnswersOfReviewers:
 
     def test_undone_answers_do_not_count(self, check, judged):
         queue, _ = judged(("ann", 0, "keep"), ("ann", 1, "keep"))
-        assert queue.undo(uid(), "ann") == 1
+        assert queue.undo("0" * 16, "ann") == 1
         assert [row for row, _, _ in told(check.answers())] == [0]
 
     def test_answers_that_settle_are_left_out_or_counted(self, check, judged):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rankprune.core import Interval
     from rankprune.run._label_check import LabelCheck
     from rankprune.run._repeated_answers import RepeatedAnswers
+    from rankprune.run._reviewers import Reviewers
 
 WRONG_NOTE = (
     "Scores are compared with the labels that were checked, answers with each other. The latter "
@@ -90,4 +91,58 @@ def wrong_rows(check: LabelCheck) -> list[tuple[str, str, str, str]]:
             str(getattr(found.by_votes, rate)),
         )
         for rate, name in rate_names(check).items()
+    ]
+
+
+# ---- several reviewers
+
+# Pairs of reviewers, and rows, that a summary shows.
+_PAIRS, _ROWS = 6, 5
+
+
+def reviewers_lines(
+    found: Reviewers | None, by_consensus: frozenset[int] = frozenset()
+) -> list[str]:
+    """Return how far reviewers agree, who was overruled, and what is likely; none for one alone.
+
+    Of the open disagreements, those that were settled by the consensus are left out.
+    """
+    if found is None:
+        return []
+    lines = [
+        f"{' and '.join(one.reviewers)} agree on {percent(one.share)} of "
+        f"{count(one.n_rows, 'row')} that both judged"
+        + ("." if one.kappa is None else f" (kappa {one.kappa:.2f}).")
+        for one in found.agreements[:_PAIRS]
+    ]
+    if found.n_settled:
+        told = (
+            f"{one.name} was overruled in {one.n_overruled:,} of {one.n_settled:,}"
+            for one in found.reviewers
+            if one.n_settled
+        )
+        were = "was" if found.n_settled == 1 else "were"
+        lines.append(f"{count(found.n_settled, 'disagreement')} {were} settled: {', '.join(told)}.")
+    if found.doubts:
+        return [*lines, *(f"The answers {doubt}." for doubt in map(_of_answers, found.doubts))]
+    accuracies = ", ".join(f"{one.name} {one.accuracy}" for one in found.reviewers)
+    lines.append(f"Share of correct answers, by the consensus ({found.method}): {accuracies}.")
+    return [*lines, *_likely_lines([one for one in found.likely if one[0] not in by_consensus])]
+
+
+def _likely_lines(likely: list[tuple[int, str, float]]) -> list[str]:
+    """Return the consensus about open disagreements."""
+    if not likely:
+        return []
+    told = ", ".join(
+        f"row {row + 1} “{label}” ({percent(confidence)})"
+        for row, label, confidence in likely[:_ROWS]
+    )
+    n = len(likely)
+    more = "" if n <= _ROWS else f", and {n - _ROWS:,} more"
+    keeps = "It keeps its label" if n == 1 else "They keep their labels"
+    are = "is" if n == 1 else "are"
+    return [
+        f"{count(n, 'disagreement')} {are} open; most likely are {told}{more}. {keeps} until a "
+        "person settles the disagreement."
     ]

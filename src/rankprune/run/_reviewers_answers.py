@@ -27,19 +27,31 @@ def reviewers_answers(
             f"settling must be 'leave out' or 'count', got {settling!r}. Answers that settle a "
             "disagreement were given with knowledge of the others; 'leave out' ignores them."
         )
+    return answers_of(run, current_decisions(run, folder, table), settling=settling)
+
+
+def current_decisions(run: LabelCheck, folder: Path, table: Any = None) -> list[Decision]:
+    """Return the decisions of a review about rows that have not changed, also those undone."""
     with DecisionLog(folder / LOG_FILE, must_exist=True) as log:
         decisions = log.decisions("review")
     with open_checked(run, table) as opened:
         is_current = current_rows(run, opened, decisions)
+    return [one for one in decisions if is_current(one)]
+
+
+def answers_of(
+    run: LabelCheck, decisions: list[Decision], *, settling: Settling = "leave out"
+) -> Answers:
+    """Return the last answer of each reviewer about each row."""
     names = (run.negative, run.positive)
     last: dict[tuple[int, str], Decision] = {}
     for one in standing(decisions):
         # A label with another name was judged in an earlier run.
-        if is_current(one) and one.label in names and (settling == "count" or not one.settles):
+        if one.label in names and (settling == "count" or not one.settles):
             last[one.row, one.reviewer] = one
     made = list(last.values())
     # Of objects, since None stands for a missing label.
-    labels = np.array([_said(one, names) for one in made], dtype=object)
+    labels = np.array([said(one, names) for one in made], dtype=object)
     return Answers.from_long(
         [one.row for one in made],
         [one.reviewer for one in made],
@@ -49,7 +61,7 @@ def reviewers_answers(
     )
 
 
-def _said(one: Decision, names: tuple[str, str]) -> str | None:
+def said(one: Decision, names: tuple[str, str]) -> str | None:
     """Return the label that a reviewer takes for correct; None if unsure."""
     if one.answer == UNSURE:
         return None
