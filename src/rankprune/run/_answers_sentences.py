@@ -55,7 +55,8 @@ def wrong_sentences(found: RepeatedAnswers) -> list[str]:
     return [
         f"By the answers, {_range(labels)} of these labels are wrong, most likely "
         f"{percent(labels.estimate)}; of the labels by majority vote, {_range(votes)}, most likely "
-        f"{percent(votes.estimate)}. This assumes that errors are independent given the true label."
+        f"{percent(votes.estimate)}. This assumes that errors are independent given the true "
+        "label; rows that are hard for everyone make these shares too low."
     ]
 
 
