@@ -24,7 +24,7 @@ def test_from_answers_to_a_report_and_an_export(command, tables, tmp_path):
     assert code == 0
     assert "The labels are the consensus of 720 answers by 4 annotators about 240 rows" in out
     labeled, run = tmp_path / "items.labeled.csv", tmp_path / "answers.csv.rankprune"
-    assert f"Labeled rows: {labeled}" in err
+    assert f"Rows:   {labeled}" in err
     assert labeled.read_text().startswith("item,width,height,answer\n")
     page = (run / "report.html").read_text()
     for part in ("12. The annotators", "Repeated answers", "Rows to ask again", "dan"):
@@ -92,6 +92,11 @@ def test_annotators_and_rows_can_be_redacted(command, tables, tmp_path):
         ),
         (
             ("--row", "item", "--annotator", "worker", "--features", "items.csv")
+            + ("--trusted", "ok"),
+            "--trusted does not work with --row",
+        ),
+        (
+            ("--row", "item", "--annotator", "worker", "--features", "items.csv")
             + ("--drop-unlabeled",),
             "--drop-unlabeled does not work with --row",
         ),
@@ -150,6 +155,6 @@ def test_labeled_rows_lie_beside_the_features(features, labeled):
 
     from rankprune.cli._answers import labeled_path
 
-    asked = dict.fromkeys(("labeled", "seconds", "id_", "drop_unlabeled"))
+    asked = dict.fromkeys(("labeled", "seconds", "id_", "trusted", "drop_unlabeled"))
     asked |= {"row": "item", "annotator": "worker", "features": features}
     assert labeled_path(asked) == Path(labeled)

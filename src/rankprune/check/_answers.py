@@ -50,7 +50,6 @@ def check_answers(
     pos_label: Any = None,
     neg_label: Any = None,
     groups: str | None = None,
-    trusted: str | None = None,
     probabilities: str | None = None,
     drop: str | Sequence[str] = (),
     keep: str | Sequence[str] = (),
@@ -92,7 +91,7 @@ def check_answers(
         As in `rankprune.annotators.Answers.from_long`.
     redact : str or sequence of str
         As in `check_table`. If it names the column ``annotator``, annotators become numbers.
-    pos_label, neg_label, groups, trusted, probabilities, drop, keep, text, embeddings
+    pos_label, neg_label, groups, probabilities, drop, keep, text, embeddings
         As in `check_table`; columns are those of ``features``.
     encoding, delimiter, estimator, scorer, noise_estimator, rounds, cv, n_jobs, random_state
         As in `check_table`.
@@ -143,7 +142,6 @@ def check_answers(
     hidden = column_names(redact)
     options: dict[str, Any] = {
         "groups": groups,
-        "trusted": trusted,
         "probabilities": probabilities,
         "drop": drop,
         "keep": keep,
@@ -316,7 +314,7 @@ def _rows_of_table(
     columns: dict[str, Any] = {
         "pos_label": given.positive,
         "neg_label": given.negative,
-        **{name: column_name(options[name]) for name in ("groups", "trusted", "probabilities")},
+        **{name: column_name(options[name]) for name in ("groups", "probabilities")},
         **{name: column_names(options[name]) for name in ("drop", "keep", "text")},
     }
     settings = CheckSettings(label=label, id=row, **columns)

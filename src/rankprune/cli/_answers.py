@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rankprune.cli._options import FILE, TABLE, add_options
+from rankprune.cli._options import FILE, add_options
 
 answers_options = add_options(
     click.option(
@@ -20,7 +20,7 @@ answers_options = add_options(
     ),
     click.option(
         "--features",
-        type=TABLE,
+        type=FILE,
         metavar="TABLE",
         help="Several answers a row: table of the rows with their features.",
     ),
@@ -56,9 +56,9 @@ def labeled_path(asked: dict[str, Any]) -> Path | None:
     if missing:
         raise click.UsageError(
             f"--{named[0]} needs {' and '.join(missing)} too: answers are one table, the rows they "
-            "are about another."
+            "are about another. Without features, use rankprune.annotators in Python."
         )
-    for name in ("id_", "drop_unlabeled"):
+    for name in ("id_", "trusted", "drop_unlabeled"):
         if asked[name]:
             flag = name.strip("_").replace("_", "-")
             raise click.UsageError(f"--{flag} does not work with --row. Leave it out.")

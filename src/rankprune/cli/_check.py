@@ -135,7 +135,7 @@ def check(table: str, **asked: Any) -> None:
     _say_notes(found, asked["quiet"])
     _print_check(found, asked["form"])
     if labeled is not None:
-        say(f"\nLabeled rows: {labeled}", asked["quiet"])
+        say(f"\nRows:   {labeled}", asked["quiet"])
     if place is not None:
         say(f"{'' if labeled else chr(10)}Report: {place / REPORT}", asked["quiet"])
         say(f"Next:   {_next_step(found, place)}", asked["quiet"])
@@ -159,7 +159,8 @@ def _checked(table: str, labeled: Path | None, asked: dict[str, Any]) -> Any:
     }
     if labeled is None:
         return check_table(table, asked["label"], id=asked["id_"], **arguments)
-    del arguments["drop_unlabeled"]  # rows without answers always are
+    # Rows without answers are always left out, and nobody has confirmed a consensus.
+    del arguments["drop_unlabeled"], arguments["trusted"]
     names = ("row", "annotator", "features", "seconds", "duplicates")
     told = {name: asked[name] for name in names}
     return check_answers(table, asked["label"], labeled=labeled, **told, **arguments)
