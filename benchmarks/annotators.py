@@ -35,7 +35,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_te
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankprune import RankPruningClassifier
+from rankprune import RankPruningClassifier, out_of_fold_probabilities
 from rankprune.annotators import Answers, Consensus, consensus
 from rankprune.annotators._em import Design, class_prior, dawid_skene_step, iterate
 from rankprune.annotators._methods import vote_start
@@ -194,24 +194,73 @@ INDEPENDENT = ("plain", "confusions", "spammers", "one label", "adversaries")
 
 
 def shares(seeds: range) -> None:
-    """Print what intervals of wrong labels cover, where errors are independent."""
+    """Print what intervals of wrong labels cover, first where errors are independent."""
     print("| answers a row | labels | crowds | estimate - truth | total covered | width |", end="")
     print(" of each given label | of each true class |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, per_row in (("3 to 20", None), ("3", 3), ("2 and scores", 2), ("1 and scores", 1)):
+    settings = (
+        ("3 to 20", None, INDEPENDENT),
+        ("3", 3, INDEPENDENT),
+        ("2 and scores", 2, INDEPENDENT),
+        ("1 and scores", 1, INDEPENDENT),
+        ("3 to 20, copies", None, ("copies",)),
+        ("3 to 20, difficult rows", None, ("difficult rows",)),
+    )
+    for name, per_row, kinds in settings:
         told: dict[str, list[tuple]] = {"first": [], "majority": [], "consensus": []}
         for seed in seeds:
-            crowd = draw_crowd(seed, INDEPENDENT[seed % len(INDEPENDENT)], per_row)
+            crowd = draw_crowd(seed, kinds[seed % len(kinds)], per_row)
             if crowd.per_row < 3 and per_row is None:
                 continue
             found = consensus(crowd.answers, probabilities=witness(crowd, seed, "scores" in name))
             for kind, labels in some_labels(crowd, found, seed).items():
                 told[kind].append(share_found(crowd, found, labels))
-        for kind, rows in told.items():
-            error, total, width = (np.mean([row[i] for row in rows]) for i in range(3))
-            parts = [np.mean(np.concatenate([row[i] for row in rows])) for i in (3, 4)]
-            cells = f"{error:+.4f} | {total:.3f} | {width:.3f} | {parts[0]:.3f} | {parts[1]:.3f}"
-            print(f"| {name} | {kind} | {len(rows)} | {cells} |", flush=True)
+        print_shares(name, told)
+    for per_row in (1, 2, 3):
+        told = {"first": [], "majority": [], "consensus": []}
+        for seed in seeds[:60]:
+            crowd, scorer = crowd_with_features(seed, per_row)
+            found = consensus(crowd.answers, probabilities=scorer)
+            for kind, labels in some_labels(crowd, found, seed).items():
+                told[kind].append(share_found(crowd, found, labels))
+        print_shares(f"{per_row} and a classifier", told)
+
+
+def print_shares(name: str, told: dict[str, list[tuple]]) -> None:
+    """Print the means over some crowds."""
+    for kind, rows in told.items():
+        error, total, width = (np.mean([row[i] for row in rows]) for i in range(3))
+        parts = [np.mean(np.concatenate([row[i] for row in rows])) for i in (3, 4)]
+        cells = f"{error:+.4f} | {total:.3f} | {width:.3f} | {parts[0]:.3f} | {parts[1]:.3f}"
+        print(f"| {name} | {kind} | {len(rows)} | {cells} |", flush=True)
+
+
+def crowd_with_features(
+    seed: int, per_row: int
+) -> tuple[Crowd, Callable[[np.ndarray], np.ndarray]]:
+    """Return a crowd of two classes, and a function that trains a classifier on a consensus."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(300, 1500)), int(rng.integers(max(per_row, 3), 30))
+    truth = (rng.random(n) < rng.uniform(0.2, 0.6)).astype(int)
+    X = rng.normal(size=(n, 5))
+    X[:, :2] += rng.uniform(1, 3) * truth[:, None] * np.array([1, 0.5])
+    skills = rng.uniform(0.55, 0.95, (m, 2))
+    who = np.array([rng.choice(m, per_row, replace=False) for _ in range(n)])
+    is_right = rng.random(who.shape) < skills[who, truth[:, None]]
+    said = np.where(is_right, truth[:, None], 1 - truth[:, None])
+    rows = np.repeat(np.arange(n), per_row)
+    answers = Answers.from_long(rows, who.ravel(), said.ravel(), classes=[0, 1])
+
+    def scores(probabilities: np.ndarray) -> np.ndarray:
+        labels = probabilities.argmax(axis=1)
+        if np.bincount(labels, minlength=2).min() < 10:
+            return probabilities
+        weight = probabilities.max(axis=1)
+        model = LogisticRegression()
+        positive = out_of_fold_probabilities(model, X, labels, sample_weight=weight, random_state=0)
+        return np.column_stack([1 - positive, positive])
+
+    return Crowd(answers, truth, np.empty(0), "features", per_row), scores
 
 
 def witness(crowd: Crowd, seed: int, wanted: bool) -> np.ndarray | None:

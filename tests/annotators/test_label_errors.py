@@ -69,6 +69,22 @@ class TestLabelErrors:
             assert low <= (table[:, 0] != truth).mean() <= high
             assert high - low < 0.25
 
+    def test_scores_that_change_from_round_to_round_are_a_doubt(self):
+        table, truth = crowd([0.75, 0.7], n_rows=400, n_classes=2, seed=4)
+        answers = long(table)
+        rng = np.random.default_rng(0)
+
+        def scores(spread):
+            sure = np.where(truth == 1, 0.7, 0.3) + rng.uniform(-spread, spread, 400)
+            return np.column_stack([1 - sure, sure])
+
+        first, second, last = scores(0.29), scores(0.2), scores(0.1)
+        rounds = iter((first, second, last))
+        changing = consensus(answers, probabilities=lambda _: next(rounds)).label_errors()
+        same = consensus(answers, probabilities=lambda _: last.copy()).label_errors()
+        widths = [one.wrong_share.high - one.wrong_share.low for one in (changing, same)]
+        assert widths[0] > widths[1]
+
     def test_copies_do_not_make_it_sure(self):
         table, truth = crowd([0.8, 0.75, 0.7, 0.7], n_rows=300, n_classes=2, seed=5)
         table = np.column_stack([table, table[:, 3], table[:, 3]])

@@ -8,6 +8,8 @@ from answered_tables import answered, write, write_answered
 
 pytest.importorskip("duckdb")
 pytest.importorskip("jinja2")
+pytest.importorskip("skops")
+pytest.importorskip("starlette")
 
 ASKED = ("--row", "item", "--annotator", "worker", "--label", "answer", "--scorer", "model")
 
@@ -18,7 +20,9 @@ def tables(tmp_path):
     return answers, items
 
 
-def test_from_answers_to_a_report_and_an_export(command, tables, tmp_path):
+def test_from_answers_to_a_report_a_review_and_a_model(command, tables, tmp_path):
+    from rankprune.review import open_queue
+
     answers, items = tables
     code, out, err = command("check", answers, *ASKED, "--features", items, "--seconds", "took")
     assert code == 0
@@ -35,6 +39,9 @@ def test_from_answers_to_a_report_and_an_export(command, tables, tmp_path):
 
     code, out, _ = command("export", run, "-o", tmp_path / "marked.csv")
     assert code == 0
+    assert command("train", run, "-o", tmp_path / "model.skops")[0] == 0
+    with open_queue(run, "review") as queue:
+        assert queue.order
     code, out, _ = command("report", run)
     assert code == 0
     assert (run / "report.html").read_text() == page

@@ -312,17 +312,20 @@ def _fit_with_scores(
     # One answer a row cannot tell which errors an annotator makes, but how many.
     model = "smoothed" if mean_per_row(answers) >= SOME else "one-coin"
     scores: Array | None = None
+    earlier: list[Array] = []
     for _ in range(_ROUNDS):
         new_scores = scorer(start)
         if new_scores is scores:  # they were computed before, and do not follow the consensus
             break
+        if scores is not None:
+            earlier.append(scores)
         scores = new_scores
         # Votes alone would make annotators perfect where nobody else answered.
         both = (start + scores / scores.sum(axis=1, keepdims=True)) / 2
         prior_step = ScorePrior(scores)
         fit = fit_model(model, design, both, prior_step=prior_step, max_iter=max_iter)
         start = fit.probabilities
-    return fit, Evidence(answers, model, known, weight, scores, max_iter)
+    return fit, Evidence(answers, model, known, weight, scores, max_iter, tuple(earlier))
 
 
 def _doubts(

@@ -81,6 +81,8 @@ class Evidence:
     scores : ndarray of shape (n_rows, n_classes) or None
         Out-of-fold scores of the last round.
     max_iter : int
+    other_scores : tuple of ndarray
+        Out-of-fold scores of earlier rounds.
     """
 
     answers: Answers
@@ -89,6 +91,7 @@ class Evidence:
     weight: Array | None
     scores: Array | None
     max_iter: int
+    other_scores: tuple[Array, ...] = ()
 
     def without(self, left_out: NDArray[np.bool_], start: Array) -> tuple[Array, Array]:
         """Return the probabilities by a fit without some rows: of the others, and of these."""
@@ -110,14 +113,19 @@ class Evidence:
 
     def by_other_models(self, start: Array) -> list[Array]:
         """Return the probabilities by the other models with a full confusion."""
+        others = [name for name in ("dawid-skene", "smoothed") if name != self.method]
+        return [self._probabilities(name, self.scores, start) for name in others]
+
+    def by_other_scores(self, start: Array) -> list[Array]:
+        """Return the probabilities by the scores of earlier rounds."""
+        return [self._probabilities(self.method, scores, start) for scores in self.other_scores]
+
+    def _probabilities(self, method: str, scores: Array | None, start: Array) -> Array:
         design = Design.of(self.answers, self.known, self.weight)
-        found = []
-        for method in ("dawid-skene", "smoothed"):
-            if method != self.method:
-                prior = class_prior if self.scores is None else ScorePrior(self.scores)
-                fit = fit_model(method, design, start, prior_step=prior, max_iter=self.max_iter)
-                found.append(fit.probabilities)
-        return found
+        prior = class_prior if scores is None else ScorePrior(scores)
+        return fit_model(
+            method, design, start, prior_step=prior, max_iter=self.max_iter
+        ).probabilities
 
     def _design(self, kept: NDArray[np.bool_]) -> Design:
         """Return the design of some rows."""
@@ -172,6 +180,9 @@ def label_errors(
         # So is what other models of the annotators make of the same answers.
         for by_other in evidence.by_other_models(probabilities):
             variance += ((_shares(_joint(by_other, given)) - shares) / 2) ** 2
+        # A classifier that learned from the consensus confirms it: earlier rounds do so less.
+        for by_other in evidence.by_other_scores(probabilities):
+            variance += (_shares(_joint(by_other, given)) - shares) ** 2
         joint = (joint + other) / 2
         shares = _shares(joint)
     sizes = np.concatenate([[joint.sum()], joint.sum(axis=0), joint.sum(axis=1)])
