@@ -1,6 +1,8 @@
 """``rankprune check`` with one answer per line, and what the other commands do with the run."""
 
+import io
 import json
+import sys
 
 import pytest
 
@@ -165,3 +167,13 @@ def test_labeled_rows_lie_beside_the_features(features, labeled):
     asked = dict.fromkeys(("labeled", "seconds", "id_", "trusted", "drop_unlabeled"))
     asked |= {"row": "item", "annotator": "worker", "features": features}
     assert labeled_path(asked) == Path(labeled)
+
+
+def test_answers_may_come_from_standard_input(command, tables, tmp_path, monkeypatch):
+    answers, items = tables
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(answers.read_bytes())))
+    words = ("--features", items, "-o", tmp_path / "run", "--format", "json")
+    code, out, _ = command("check", "-", *ASKED, *words)
+    assert code == 0
+    assert json.loads(out)["repeated_answers"]["name"] == "stdin"
+    assert (tmp_path / "items.labeled.csv").is_file()
