@@ -30,14 +30,8 @@ from rankprune.core import (
     perfect_probabilities,
     unlabeled_weights,
 )
-from rankprune.core._inputs import (
-    are_equal,
-    is_missing,
-    rows_equal_to,
-    validate_features,
-    validate_labels,
-    validate_probabilities,
-)
+from rankprune.core._inputs import validate_features, validate_labels, validate_probabilities
+from rankprune.core._label_values import are_equal, is_missing, rows_equal_to
 from rankprune.diagnostics import CalibrationDisplay, calibration, diagnose, separability_curve
 from rankprune.methods import BaggingPUClassifier
 from rankprune.metrics import clean_metrics, clean_scorer

@@ -21,11 +21,11 @@ from rankprune.core._inputs import (
     BinaryLabels,
     BoolArray,
     FloatArray,
-    rows_equal_to,
     validate_predictions,
     validate_scores,
     validate_weighted_labels,
 )
+from rankprune.core._label_values import rows_equal_to
 from rankprune.core._noise_rates import validate_noise_rates
 from rankprune.core._parameters import validate_level
 from rankprune.core._rate_algebra import possible_noise_rates

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from rankprune import NoiseRates, audit
 from rankprune.audit import compare_errors, draw, estimate, plan
-from rankprune.audit._sample import allocate, stratum_of
+from rankprune.audit._sample import FOUR, allocate, stratum_of
+from rankprune.audit._strata import Strata
 
 
 def table(n=2000, wrong=0.1, seed=0):
@@ -73,30 +74,35 @@ class TestDraw:
             draw(*arguments)
 
 
+def allocated(sizes, n):
+    labels, suspects = zip(*FOUR, strict=True)
+    return allocate(Strata(np.empty(0, int), tuple(sizes), labels, suspects, (None,) * 4), n)
+
+
 class TestAllocation:
     @given(st.lists(st.integers(0, 10**6), min_size=4, max_size=4), st.integers(1, 500))
     def test_exactly_the_requested_number_of_rows_is_drawn(self, sizes, n):
         n = min(n, sum(sizes))
-        drawn = allocate(np.asarray(sizes), n)
+        drawn = allocated(sizes, n)
         assert drawn.sum() == n
         assert (drawn <= sizes).all()
         assert (drawn >= 0).all()
 
     def test_suspects_are_drawn_more_often_and_both_labels_equally(self):
-        drawn = allocate(np.asarray([500, 4500, 500, 4500]), 200)
+        drawn = allocated([500, 4500, 500, 4500], 200)
         assert drawn.tolist() == [20, 80, 20, 80]
-        drawn = allocate(np.asarray([2000, 3000, 2000, 3000]), 200)
+        drawn = allocated([2000, 3000, 2000, 3000], 200)
         assert drawn.tolist() == [60, 40, 60, 40]
 
     def test_rare_suspects_get_a_fifth_and_a_rare_label_gets_a_quarter(self):
-        drawn = allocate(np.asarray([60, 4940, 60, 4940]), 200)
+        drawn = allocated([60, 4940, 60, 4940], 200)
         assert drawn[[0, 2]].sum() == 40
-        drawn = allocate(np.asarray([100, 300, 100, 49500]), 200)
+        drawn = allocated([100, 300, 100, 49500], 200)
         assert drawn[:2].sum() == 50
 
     def test_rows_that_one_stratum_lacks_are_drawn_from_the_others(self):
-        assert allocate(np.asarray([3, 500, 0, 500]), 103).tolist() == [3, 50, 0, 50]
-        assert allocate(np.asarray([3, 5, 0, 1]), 9).tolist() == [3, 5, 0, 1]
+        assert allocated([3, 500, 0, 500], 103).tolist() == [3, 50, 0, 50]
+        assert allocated([3, 5, 0, 1], 9).tolist() == [3, 5, 0, 1]
 
 
 class TestEstimate:
@@ -205,6 +211,7 @@ class TestEstimate:
             sample.rows,
             ~sample.is_positive,
             sample.suspect,
+            sample.stratum ^ 2,
             (*sample.sizes[2:], *sample.sizes[:2]),
             sample.negative,
             sample.positive,

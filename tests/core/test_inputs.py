@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from rankprune import NoiseRates, estimate_noise_rates, prune_labels, rank_suspects
-from rankprune.core import _inputs
+from rankprune.core import _blocks, _label_values
+from rankprune.core._blocks import blocks
 from rankprune.core._inputs import (
-    blocks,
     validate_batch,
     validate_choices,
     validate_class_probabilities,
@@ -82,8 +82,8 @@ def test_labels_held_in_numpy_strings_work():
 )
 def test_labels_held_as_objects_or_categories_are_those_of_a_plain_array(labels):
     plain = np.array(np.asarray(labels).tolist())
-    assert _inputs._two_held_labels(labels) is not None
-    assert _inputs._two_held_labels(plain) is None or plain.dtype == object
+    assert _label_values.two_held_labels(labels) is not None
+    assert _label_values.two_held_labels(plain) is None or plain.dtype == object
     for pos_label in (None, *np.unique(plain).tolist()):
         found, expected = (validate_labels(rows, pos_label=pos_label) for rows in (labels, plain))
         assert found.is_positive.tolist() == expected.is_positive.tolist()
@@ -223,7 +223,7 @@ def test_bad_probabilities_are_refused(probabilities, message):
 
 
 def test_a_bad_probability_is_found_in_any_block(monkeypatch):
-    monkeypatch.setattr(_inputs, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 4)
     values = np.full(10, 0.5)
     values[9] = 2
     with pytest.raises(ValueError, match="row 9 holds 2"):
@@ -355,7 +355,7 @@ def test_every_function_checks_its_input(function):
 
 
 def test_two_numbers_are_found_in_any_block(monkeypatch):
-    monkeypatch.setattr(_inputs, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 3)
     labels = np.array([5] * 7 + [2, 5, 2])
     checked = validate_labels(labels)
     assert checked.classes.tolist() == [2, 5]
@@ -373,14 +373,14 @@ def test_classes_keep_their_dtype(dtype):
 
 
 def test_two_numbers_are_found_without_a_sort(monkeypatch):
-    monkeypatch.setattr(_inputs.np, "unique", None)
+    monkeypatch.setattr(_label_values.np, "unique", None)
     for labels in ([1, 2, 1], [True, False], [0.5, 1.5], np.array([7, 9], dtype=np.uint16)):
         assert len(validate_labels(labels).classes) == 2
     assert validate_labels(np.array([7, 9], dtype=np.int8)).is_positive.tolist() == [False, True]
 
 
 def test_blocks_cover_every_row_once(monkeypatch):
-    monkeypatch.setattr(_inputs, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 4)
     assert list(blocks(9)) == [slice(0, 4), slice(4, 8), slice(8, 9)]
     assert list(blocks(4)) == [slice(0, 4)]
     assert list(blocks(0)) == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import plain
 from rankprune import NoiseRates, correction_weights, prune_labels, rank_suspects
-from rankprune.core import _inputs
+from rankprune.core import _blocks
 from rankprune.core._pruning import cutoffs_of_mask, order_pruned
 from rankprune.exceptions import ClassAlmostEmptiedWarning
 
@@ -41,7 +41,7 @@ def prune(s, p, pi1, pi0, **more):
 def test_the_mask_equals_that_of_a_stable_sort(pairs, pi1, pi0, block_rows):
     s, p = columns(pairs)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "BLOCK_ROWS", block_rows)
+        patch.setattr(_blocks, "BLOCK_ROWS", block_rows)
         pruning = prune(s, p, pi1, pi0)
     mask = plain.mask(s, p, pi1, pi0)
     assert pruning.mask.tolist() == mask.tolist()

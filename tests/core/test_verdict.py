@@ -7,7 +7,7 @@ from scipy.special import expit
 from rankprune import NoiseRates, ScoreSketch, estimate_noise_rates, flip_labels
 from rankprune.core import Interval, judge_labels
 from rankprune.core._inputs import Inputs
-from rankprune.core._verdict import _decide, judge
+from rankprune.core._verdict import _decide, are_enough, judge
 from rankprune.core._verdict_reasons import too_few_rows, wrong_labels
 
 TRUTH = np.repeat([0, 1], [700, 300])
@@ -183,6 +183,34 @@ def test_rows_are_counted_by_their_weight():
     assert too_few_rows(1.7, 100).startswith("There are too few rows to tell: 1 row, and")
 
 
+@pytest.mark.parametrize(
+    ("n_positive", "level"), [(1, "cannot tell"), (19, "cannot tell"), (20, "clean")]
+)
+def test_fewer_than_20_rows_of_a_label_are_never_enough_to_tell(n_positive, level):
+    labels = np.arange(1000) < n_positive
+    scores = np.where(labels, 0.9, 0.1)
+    verdict = judge_labels(labels, scores)
+    assert verdict.level == level
+    assert judge_labels(~labels, 1 - scores).level == level
+    if level == "cannot tell":
+        rows = "1 row" if n_positive == 1 else f"{n_positive} rows"
+        assert verdict.reasons == (
+            f"There are too few positive labels to tell: {rows}, and a verdict needs at least 20 "
+            "with each label.",
+            "More rows would settle it, or a person who checks a random sample of them.",
+        )
+        assert "few negative labels" in judge_labels(~labels, 1 - scores).reasons[0]
+
+
+def test_rows_of_a_label_are_counted_by_their_weight():
+    labels = np.arange(1000) < 10
+    scores = np.where(labels, 0.9, 0.1)
+    assert judge_labels(labels, scores, sample_weight=np.where(labels, 2, 1)).level == "clean"
+    # A scale is no evidence: ten rows stay ten.
+    halves = judge_labels(labels, scores, sample_weight=np.where(labels, 2.5, 1.5))
+    assert "10 rows" in halves.reasons[0]
+
+
 def test_the_reasons_show_the_rates_that_are_passed():
     estimated = estimate_noise_rates(NOISY, SEPARATE, method="confident-counts")
     inputs = Inputs(NOISY == 1, SEPARATE, None)
@@ -217,3 +245,11 @@ def test_bad_columns_are_refused():
         judge_labels(TRUTH, np.ma.masked_less(np.column_stack([SEPARATE] * 2), 0.5))
     with pytest.raises(ValueError, match="probabilities must be one-dimensional"):
         judge_labels(TRUTH, np.empty((1000, 0)))
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive", "enough"),
+    [(80, 20, True), (20, 80, True), (79.5, 20, False), (981, 19.5, False), (19, 81, False)],
+)
+def test_rows_of_both_labels_must_be_enough(negative, positive, enough):
+    assert are_enough(negative, positive) == enough

@@ -19,6 +19,13 @@ def test_too_few_rows_are_counted(n_rows, shown):
     )
 
 
+def test_too_few_rows_of_a_label_are_counted():
+    assert reasons.too_few_of_a_label("negative", 1.9, 20) == (
+        "There are too few negative labels to tell: 1 row, and a verdict needs at least 20 with "
+        "each label."
+    )
+
+
 def test_estimates_are_shown_with_their_interval_in_percent():
     assert reasons.interval_text(0.1, 0.0801, 0.1349) == "10.0% (8.0% to 13.5%)"
     assert reasons.coverage_line(0.95, "chance") == "95% intervals, covering chance"

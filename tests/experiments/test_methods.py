@@ -144,3 +144,9 @@ def test_the_authors_weight_negative_labels_by_the_wrong_probability(monkeypatch
     # Weights below 0 leave a row out, as in the authors' solver.
     expected = [2, 2, 0, (0.75 - 0.5) / (0.5 * 0.75)]
     assert seen["weights"][:4].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", [name for name, one in CONTENDERS.items() if not one.knows_rates])
+def test_a_new_default_does_not_change_what_was_printed(name):
+    """Every method that estimates rates names its estimator, so that a resumed run mixes no two."""
+    assert CONTENDERS[name].make().get_params(deep=False).get("noise_estimator", "") is not None

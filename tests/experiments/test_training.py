@@ -3,17 +3,22 @@
 import gzip
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.datasets import load_digits
 
 from rankprune.cli._group import cli
 from rankprune.core.estimators._learned import shipped_network
 from rankprune.experiments import (
     _flipped_problems,
+    _known_tables,
+    _separable_scores,
     _simulated_problems,
     _training,
+    _verdict_limits,
     candidates,
     learned,
 )
@@ -29,6 +34,7 @@ from rankprune.experiments._flip_chances import (
     flip_chances,
     with_mean,
 )
+from rankprune.experiments._left_out_ranges import blind_networks, left_out_ranges, ranges_of
 from rankprune.experiments._network_training import Schedule
 from rankprune.experiments._sketched_problems import pack, sketched, unpack
 
@@ -46,11 +52,25 @@ def rows_of(seed):
 
 @pytest.fixture
 def small(data, monkeypatch):
-    """Two families, one round, a few simulated problems, and a stand-in for cleanlab."""
-    problems = (Problem("toy: a", "toy", rows_of(0)), Problem("other: b", "other", rows_of(1)))
+    """Three families, one round, a few simulated problems, and a stand-in for cleanlab."""
+    names = ("digits: a", "pima: diabetes", "mnist: b")
+    problems = tuple(
+        Problem(name, name.split(":")[0], rows_of(seed)) for seed, name in enumerate(names)
+    )
     for module in (_flipped_problems, _training, learned):
         monkeypatch.setattr(module, "TRAINING_PROBLEMS", problems)
-        monkeypatch.setattr(module, "BANK_FAMILIES", ("toy", "other"))
+        monkeypatch.setattr(module, "BANK_FAMILIES", ("digits", "pima", "mnist"))
+    X, digits = load_digits(return_X_y=True)
+    for name, value in {
+        "PROBLEMS": problems,
+        "load_digits": lambda return_X_y: (X[:300], digits[:300]),
+        "DIGITS": (3,),
+        "GRID": ((0.0, 0.0), (0.2, 0.2), (0.1, 0.5)),
+    }.items():
+        monkeypatch.setattr(_known_tables, name, value)
+    shapes = {name: _separable_scores.SHAPES[name] for name in list(_separable_scores.SHAPES)[:2]}
+    for name, value in {"N_SEEDS": 3, "SIZES": (300,), "SHAPES": shapes}.items():
+        monkeypatch.setattr(_separable_scores, name, value)
     monkeypatch.setattr(_flipped_problems, "_KINDS", (CLEAN, CLASS_CONDITIONAL))
     monkeypatch.setattr(_simulated_problems, "CHUNK", 12)
     monkeypatch.setattr(_simulated_problems, "_MOST_DRAWN", 8000)
@@ -130,9 +150,118 @@ def test_labels_by_people_are_reported_last(small, titles, tmp_path):
     people = tmp_path / "people"
     write_people(people)
     output = run("learned", "-q", "--people", people)
-    assert titles(output)[-1] == "### Labels by people"
+    assert titles(output)[-6:] == [
+        "### A kind of noise left out",
+        "### The limits of the verdict",
+        "### Tables that many know, families left out",
+        "### MNIST, the family left out",
+        "### Scores that separate the classes",
+        "### Labels by people",
+    ]
     assert "Product pairs, first worker" in output
     assert "Labels by people" not in run("learned", "-q")
+
+
+def test_tables_that_many_know_are_answered_by_two_networks(small):
+    output = run("learned", "-q")
+    part = output.split("Tables that many know")[1].split("###")[0]
+    rows = [line.strip("| ").split(" | ") for line in part.splitlines()[6:] if line]
+    assert [row[0].split(",")[0] for row in rows] == ["the demo", "Pima", "MNIST", "MNIST"]
+    demo, pima, clean, noisy = rows
+    assert len(demo) == 7
+    assert demo[1].endswith(")")
+    assert pima[1] == "as published"
+    assert pima[6].endswith("pruned")
+    assert clean[1] == "0.0% (0)"
+    assert noisy[0] == "MNIST, 3 or not, rho1 0.2, pi1 0.2"
+    # From the cache.
+    assert run("learned", "-q") == output
+
+
+def test_nothing_is_pruned_unless_noise_was_found():
+    labels = np.arange(400) % 2 == 0
+    known = _known_tables.Known("toy", "toy", labels, np.where(labels, 0.9, 0.1), labels)
+    row = _known_tables._answer_row(known, shipped_network())
+    assert row[:2] == ["toy", "0.0% (0)"]
+    assert row[2] == row[3]
+    assert row[3].startswith("0.0% (0.0% to ")
+    assert row[4:] == ["nothing pruned", "nothing pruned", "0 of 0"]
+
+
+def test_ranges_of_a_family_are_stretched_by_other_families(small):
+    """What a family needs must not show in its own ranges, but in those of all others."""
+    problems = _training.collect(1)
+    networks = _training.left_out_networks(problems, 1)
+    answers = _training.left_out_answers(problems, networks)
+    fold_of = _training.folds()
+    is_digits = answers.problems.family == "digits"
+    truth = answers.problems.label_error_rates.copy()
+    truth[is_digits] = 0.45
+    other = replace(answers, problems=replace(answers.problems, label_error_rates=truth))
+    before, after = (blind_networks(networks, one) for one in (answers, other))
+    own, some = fold_of["digits"], next(f for f in fold_of.values() if f != fold_of["digits"])
+    np.testing.assert_array_equal(after[own].stretch, before[own].stretch)
+    np.testing.assert_array_equal(after[own].gate, before[own].gate)
+    assert not np.array_equal(after[some].stretch, before[some].stretch)
+    low, high = left_out_ranges(answers, before)
+    assert low.shape == high.shape == (len(is_digits), 5, 4)
+    assert (low <= high).all()
+    alone = ranges_of(answers.select(is_digits), before[own])
+    np.testing.assert_array_equal(low[is_digits], alone[0])
+
+
+def some_problems(kinds, wrong, auc):
+    """A collection of which only kinds, shares of wrong labels and AUC matter."""
+    n_rows = len(kinds)
+    pi = np.column_stack([wrong, wrong]).astype(float)
+    empty = np.zeros(n_rows)
+    names = np.array(["toy"] * n_rows)
+    return _training.Collection(
+        np.zeros((n_rows, 2, 1)),
+        pi,
+        pi,
+        np.full((n_rows, 2), 100.0),
+        empty > 0,
+        np.array(auc, dtype=float),
+        np.array(kinds),
+        names,
+        names,
+    )
+
+
+def test_limits_are_those_of_most_use_among_the_allowed_ones():
+    problems = some_problems(
+        [CLEAN, CLEAN, CLASS_CONDITIONAL, CLASS_CONDITIONAL],
+        [0, 0, 0.3, 0.04],
+        [0.99, 0.8, 0.9, 0.9],
+    )
+    low, high = np.array([0, 0.018, 0.1, 0]), np.array([0.055, 0.2, 0.5, 0.09])
+    found = _verdict_limits.decisions(problems, low, high, (0.01, 0.1))
+    assert (found.alarms_separated, found.alarms, found.found, found.clean) == (0, 1, 1, 0.5)
+    assert found.not_clean == (0.5, 0)
+    assert not found.is_allowed
+    # Above the false alarm, and above the clean table but below the one that is not.
+    assert _verdict_limits.searched_limits(problems, low, high) == (0.02, 0.06)
+    # Where nothing is allowed, the strictest.
+    always = np.full(4, 0.3), np.full(4, 0.5)
+    assert _verdict_limits.searched_limits(problems, *always) == (0.05, 0.01)
+
+
+def test_differences_beyond_the_limit_are_in_bold():
+    paper = np.random.default_rng(0).normal([0.21, 0.1], 0.02, (50, 2))
+    rates = (0.2, 0.1)
+    assert _separable_scores._cell(rates, paper + [0.001, 0], paper).startswith("+0.0010/0.00")
+    assert _separable_scores._cell(rates, paper - [0, 0.01], paper).startswith("**-0.0100/0.00")
+    assert _separable_scores._cell(rates, paper, paper + [0.09, 0]).endswith(" (+0.100)")
+
+
+@pytest.mark.parametrize("shape", _separable_scores.SHAPES)
+def test_the_scores_of_every_shape_separate_the_classes(shape):
+    random = np.random.default_rng(0)
+    truth = np.arange(2000) % 3 == 0
+    scores = _separable_scores.SHAPES[shape](truth, (0.2, 0.1), random)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert scores[truth].min() > scores[~truth].max() - 0.02
 
 
 def test_a_missing_file_of_people_is_named(small, tmp_path):
@@ -223,7 +352,7 @@ def test_the_list_of_rows_to_look_at_is_measured(small, titles, monkeypatch):
         "### The first rows to look at",
         "### Two percent of the labels flipped",
     ]
-    assert "| 2 % flipped | 2 |" in output
+    assert "| 2 % flipped | 3 |" in output
     # From the cache, and then measured again.
     assert run("candidates", "-q") == output
     assert run("candidates", "-q", "--again") == output

@@ -143,9 +143,9 @@ class TestRecord:
         with DecisionLog(run / LOG_FILE) as log:
             draw = log.last_draw()
         rows = np.asarray([row for row, _, _ in draw.rows])
-        sample = audit.AuditSample(
-            rows, labels[rows] == 1, check.scores.suspect[rows], draw.sizes, True, False
-        )
+        is_positive, suspect = labels[rows] == 1, check.scores.suspect[rows]
+        stratum = 2 * ~is_positive + ~suspect
+        sample = audit.AuditSample(rows, is_positive, suspect, stratum, draw.sizes, True, False)
         answers = [bool(truth[row]) for row in rows]
         expected = audit.compare_errors(sample, answers, before[rows], after[rows])
         found = audit_record(run).before_after

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankprune import check_labels, flip_labels
+from rankprune import NoiseRates, check_labels, flip_labels
 from rankprune.core import Interval
 from rankprune.core._ranking import Stretch
 from rankprune.run._sentences import (
@@ -115,3 +115,26 @@ def test_the_candidates_go_to_the_upper_end_and_hold_the_suspects_first(noisy):
 
 def test_what_the_intervals_cover_is_said(noisy):
     assert intervals_line(noisy).startswith("95% intervals, covering the true value, the error of")
+
+
+@pytest.mark.parametrize("method", [None, lambda s, _, **__: without_rows(s)])
+def test_a_handful_of_positives_shows_nothing(method):
+    labels = np.arange(600) < 12
+    scores = np.clip(np.where(labels, 0.8, 0.2) + NOISE[:600] / 2, 0, 1)
+    found = check_labels(None, labels, probabilities=scores, noise_estimator=method)
+    assert found.verdict.level == "cannot tell"
+    assert headline(found).startswith("This data does not show whether labels are wrong.")
+    assert wrong_share_words(found)[0] == "unknown"
+    assert "few positive labels to tell: 12 rows" in str(found)
+
+
+def without_rows(labels):
+    """Return rates that do not say of how many rows they are."""
+    return NoiseRates.from_noise_rates(0.1, 0.0, float(np.mean(labels)))
+
+
+def test_trusted_rows_are_not_among_those_that_show_something():
+    trusted = np.arange(1200) >= 710
+    found = check_labels(None, TRUTH, probabilities=SCORES, trusted=trusted)
+    assert found.verdict.reasons[0].startswith("There are too few positive labels to tell: 10 rows")
+    assert headline(found).startswith("This data does not show whether labels are wrong.")

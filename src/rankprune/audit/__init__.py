@@ -4,5 +4,15 @@ from rankprune.audit._compare import compare_errors
 from rankprune.audit._estimate import AuditEstimate, estimate
 from rankprune.audit._plan import plan
 from rankprune.audit._sample import AuditSample, draw
+from rankprune.audit._strata import Strata, strata_of
 
-__all__ = ["AuditEstimate", "AuditSample", "compare_errors", "draw", "estimate", "plan"]
+__all__ = [
+    "AuditEstimate",
+    "AuditSample",
+    "Strata",
+    "compare_errors",
+    "draw",
+    "estimate",
+    "plan",
+    "strata_of",
+]

@@ -61,7 +61,7 @@ def compare_errors(
     stratum = sample.stratum[is_sure]
 
     def by_stratum(marked: BoolArray) -> FloatArray:
-        return np.bincount(stratum[marked[is_sure]], minlength=4).astype(np.float64)
+        return np.bincount(stratum[marked[is_sure]], minlength=len(share)).astype(np.float64)
 
     judged = by_stratum(is_sure)
     # Strata without a judged row leave their weight to the others.

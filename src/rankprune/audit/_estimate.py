@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from rankprune.audit._sample import AuditSample
 from rankprune.core import Interval
 from rankprune.core._inputs import BoolArray, are_equal, is_missing
-from rankprune.core._melded_intervals import Part, Quantity, melded_lower_limit, melded_upper_limit
+from rankprune.core._melded_intervals import Part, melded_lower_limit, melded_upper_limit
 from rankprune.core._parameters import validate_level
 
 COVERS = "the random choice of rows, but not mistakes in the answers"
@@ -130,7 +131,9 @@ def estimate(sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95
     4.8% (3.5% to 7.0%)
     """
     is_wrong, is_sure = judged_wrong(sample, answers)
-    return estimate_shares(sample.sizes, sample.stratum, is_wrong, is_sure, validate_level(level))
+    return estimate_shares(
+        sample.sizes, sample.kinds, sample.stratum, is_wrong, is_sure, validate_level(level)
+    )
 
 
 def judged_wrong(sample: AuditSample, answers: Sequence[Any]) -> tuple[BoolArray, BoolArray]:
@@ -167,6 +170,7 @@ def judged_wrong(sample: AuditSample, answers: Sequence[Any]) -> tuple[BoolArray
 
 def estimate_shares(
     sizes: tuple[int, ...],
+    kinds: Sequence[tuple[bool, bool]],
     stratum: NDArray[np.intp],
     is_wrong: BoolArray,
     is_sure: BoolArray,
@@ -175,40 +179,57 @@ def estimate_shares(
     """Return the interval of each share, from the stratum and the answer of each drawn row."""
 
     def parts(marked: BoolArray, among: BoolArray | slice) -> list[Part]:
-        drawn, wrong = (np.bincount(stratum[among][part], minlength=4) for part in (..., marked))
+        drawn, wrong = (
+            np.bincount(stratum[among][part], minlength=len(sizes)) for part in (..., marked)
+        )
         return [Part(*counts) for counts in zip(sizes, drawn.tolist(), wrong.tolist(), strict=True)]
 
     everything = slice(None)
     best, worst = parts(is_wrong, everything), parts(is_wrong | ~is_sure, everything)
-    likely = _totals(parts(is_wrong[is_sure], is_sure))
+    likely = _totals(parts(is_wrong[is_sure], is_sure), kinds)
+    labels, suspects = ([kind[which] for kind in kinds] for which in (0, 1))
 
-    def interval(of: Quantity, view: Callable[[list[Part]], list[Part]]) -> Interval:
-        low = melded_lower_limit(view(best), of, (1 + level) / 2)
-        high = melded_upper_limit(view(worst), of, (1 + level) / 2)
-        return Interval(float(np.clip(of(likely), low, high)), low, high, COVERS)
+    def interval(of: Callable[[Sequence[Any], Sequence[bool]], Any], signs: list[bool]) -> Interval:
+        (at_best, sign), (at_worst, _) = _pooled(best, signs), _pooled(worst, signs)
+        low = melded_lower_limit(at_best, lambda wrong: of(wrong, sign), (1 + level) / 2)
+        high = melded_upper_limit(at_worst, lambda wrong: of(wrong, sign), (1 + level) / 2)
+        return Interval(float(np.clip(of(likely, signs), low, high)), low, high, COVERS)
 
-    # The functions below take the number of wrong rows in each of the four strata or, if pooled,
-    # among suspects and others; either way, every second entry belongs to the suspects.
-    n_rows, n_positive, n_negative = sum(sizes), sum(sizes[:2]), sum(sizes[2:])
-    n_suspects, n_others = sum(sizes[0::2]), sum(sizes[1::2])
+    n_rows, n_positive, n_negative = sum(sizes), _sum(sizes, labels), _sum(sizes, labels, False)
+    n_suspects, n_others = _sum(sizes, suspects), _sum(sizes, suspects, False)
+    pools, suspect_pools = _pooled(worst, suspects)
     return AuditEstimate(
-        wrong_share=interval(lambda wrong: sum(wrong) / n_rows, _pooled),
-        positive_label_error_rate=interval(lambda wrong: sum(wrong[:2]) / n_positive, list),
-        negative_label_error_rate=interval(lambda wrong: sum(wrong[2:]) / n_negative, list),
+        wrong_share=interval(lambda wrong, _: sum(wrong) / n_rows, suspects),
+        positive_label_error_rate=interval(
+            lambda wrong, label: _sum(wrong, label) / n_positive, labels
+        ),
+        negative_label_error_rate=interval(
+            lambda wrong, label: _sum(wrong, label, False) / n_negative, labels
+        ),
         positive_noise_rate=interval(
-            lambda wrong: _share_of(sum(wrong[2:]), n_positive - sum(wrong[:2])), list
+            lambda wrong, label: _share_of(
+                _sum(wrong, label, False), n_positive - _sum(wrong, label)
+            ),
+            labels,
         ),
         negative_noise_rate=interval(
-            lambda wrong: _share_of(sum(wrong[:2]), n_negative - sum(wrong[2:])), list
+            lambda wrong, label: _share_of(
+                _sum(wrong, label), n_negative - _sum(wrong, label, False)
+            ),
+            labels,
         ),
         suspect_precision=(
-            interval(lambda wrong: sum(wrong[0::2]) / n_suspects, _pooled) if n_suspects else None
+            interval(lambda wrong, suspect: _sum(wrong, suspect) / n_suspects, suspects)
+            if n_suspects
+            else None
         ),
         missed_share=(
-            interval(lambda wrong: sum(wrong[1::2]) / n_others, _pooled) if n_others else None
+            interval(lambda wrong, suspect: _sum(wrong, suspect, False) / n_others, suspects)
+            if n_others
+            else None
         ),
         missed_at_most=int(
-            melded_upper_limit(_pooled(worst), lambda wrong: sum(wrong[1::2]), level)
+            melded_upper_limit(pools, lambda wrong: _sum(wrong, suspect_pools, False), level)
         ),
         n_rows=n_rows,
         n_drawn=len(stratum),
@@ -217,26 +238,40 @@ def estimate_shares(
     )
 
 
-def _pooled(parts: list[Part]) -> list[Part]:
-    """Return suspects of both labels as one part, and others too, if drawn at the same rate."""
-    pairs = [(parts[0], parts[2]), (parts[1], parts[3])]
-    for one, other in pairs:
-        both = one.together(other)
-        if abs(one.drawn * both.size - both.drawn * one.size) > both.size:
-            return parts
-    return [one.together(other) for one, other in pairs]
+def _sum(wrong: Sequence[Any], signs: Sequence[bool], wanted: bool = True) -> Any:
+    """Return the sum over the strata, or pools of strata, with a sign."""
+    return sum(one for one, sign in zip(wrong, signs, strict=True) if sign == wanted)
 
 
-def _totals(parts: list[Part]) -> list[float]:
+def _pooled(parts: list[Part], signs: list[bool]) -> tuple[list[Part], list[bool]]:
+    """Return strata with the same sign that were drawn at the same rate as one part."""
+    pools: list[tuple[bool, list[Part]]] = []
+    for part, sign in zip(parts, signs, strict=True):
+        for other, members in pools:
+            if sign == other and _is_one_rate([*members, part]):
+                members.append(part)
+                break
+        else:
+            pools.append((sign, [part]))
+    return [reduce(Part.together, members) for _, members in pools], [sign for sign, _ in pools]
+
+
+def _is_one_rate(parts: list[Part]) -> bool:
+    """Return whether as many rows were drawn from each part as from all together, up to one."""
+    every = reduce(Part.together, parts)
+    return all(abs(one.drawn * every.size - every.drawn * one.size) <= every.size for one in parts)
+
+
+def _totals(parts: list[Part], kinds: Sequence[tuple[bool, bool]]) -> list[float]:
     """Return the estimated number of wrong rows in each stratum.
 
-    A stratum without answers takes the rate of the stratum with the other label, or else 0.5.
+    Strata without answers take the rate of all suspects or of all others, or else 0.5.
     """
-    rates = [part.wrong / part.drawn if part.drawn else None for part in parts]
     totals = []
-    for stratum, part in enumerate(parts):
-        known = [rate for rate in (rates[stratum], rates[stratum ^ 2], 0.5) if rate is not None]
-        totals.append(part.size * known[0])
+    for part, (_, suspect) in zip(parts, kinds, strict=True):
+        same = [one for one, kind in zip(parts, kinds, strict=True) if kind[1] == suspect]
+        known = part if part.drawn else reduce(Part.together, same)
+        totals.append(part.size * (known.wrong / known.drawn if known.drawn else 0.5))
     return totals
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankprune.audit._estimate import AuditEstimate, estimate_shares
-from rankprune.audit._sample import allocate, stratum_of
-from rankprune.core import NoiseRates, importance_weights
-from rankprune.core._inputs import BoolArray, FloatArray, validate_labels, validate_mask
+from rankprune.audit._sample import allocate, kinds_of, strata_for
+from rankprune.core import NoiseRates
+from rankprune.core._inputs import validate_labels, validate_mask
 from rankprune.core._parameters import validate_count, validate_level
 
 PLANNED_SIZES = (50, 100, 200, 500)
@@ -63,10 +63,9 @@ def plan(
     read = validate_labels(labels, pos_label=pos_label)
     is_positive = read.is_positive
     suspect = validate_mask(suspects, len(is_positive), "suspects", "suspects")
-    stratum = stratum_of(is_positive, suspect)
-    rows = np.bincount(stratum, minlength=4)
-    wrong = _expected_wrong(is_positive, probabilities, noise_rates)
-    expected = np.bincount(stratum, wrong, minlength=4) / np.maximum(rows, 1)
+    strata = strata_for(is_positive, suspect, probabilities, noise_rates)
+    expected = np.asarray(strata.expected, dtype=np.float64)
+    numbers = np.arange(len(strata.sizes))
     if not isinstance(sizes, Sequence):
         raise TypeError(
             f"sizes must be a sequence of sizes, got {type(sizes).__name__}. Pass e.g. (100, 200)."
@@ -75,24 +74,16 @@ def plan(
     for n in sizes:
         if validate_count(n, "sizes", 200) > len(is_positive):
             continue
-        drawn = allocate(rows, n)
+        drawn = allocate(strata, n)
         counts = np.round(drawn * expected).astype(int)
-        drawn_from = np.repeat(np.arange(4), drawn)
+        drawn_from = np.repeat(numbers, drawn)
         position = np.concatenate([np.arange(count) for count in drawn])
         planned[n] = estimate_shares(
-            tuple(rows.tolist()),
+            strata.sizes,
+            kinds_of(strata),
             drawn_from,
             position < counts[drawn_from],
             np.ones(n, dtype=bool),
             validate_level(level),
         )
     return planned
-
-
-def _expected_wrong(
-    is_positive: BoolArray, probabilities: ArrayLike, noise_rates: NoiseRates
-) -> FloatArray:
-    """Return the model's probability that each label is wrong."""
-    weights = importance_weights(is_positive, probabilities, noise_rates, pos_label=True)
-    rate = np.where(is_positive, noise_rates.positive_noise_rate, noise_rates.negative_noise_rate)
-    return np.asarray(np.clip(1 - (1 - rate) * weights, 0.0, 1.0))

@@ -1,30 +1,41 @@
-"""The sample of rows to judge, drawn at random within four strata."""
+"""The sample of rows to judge, drawn at random within strata."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import BoolArray, FloatArray, validate_labels, validate_mask
+from rankprune.audit._strata import Strata, expected_wrong, strata_of
+from rankprune.core import NoiseRates
+from rankprune.core._inputs import (
+    BoolArray,
+    FloatArray,
+    validate_labels,
+    validate_mask,
+    validate_probabilities,
+)
 from rankprune.core._parameters import validate_count
 from rankprune.core._random import RandomState, as_generator
 
-# Strata, in the order of all tuples below: suspects and others labeled positive, then suspects and
-# others labeled negative.
+# Label and suspect of the strata of a draw without scores.
+FOUR = ((True, True), (True, False), (False, True), (False, False))
 
-# Expected standard deviations of the answers: half of the suspects and one other row in twenty are
-# wrong. Rows are drawn in proportion to them.
+# Expected standard deviations of the answers where no rates are known: half of the suspects and one
+# other row in twenty are wrong. Rows are drawn in proportion to them.
 _DEVIATIONS = (0.5, 0.22)
+# The smallest expected share of wrong labels that counts, and the largest: no row is certain.
+_LEAST_WRONG, _MOST_WRONG = 0.05, 0.95
 # The smallest share of the sample for suspects, and for each label.
 _LEAST_SUSPECT, _LEAST_LABEL = 0.2, 0.25
 
 
 @dataclass(frozen=True)
 class AuditSample:
-    """Rows to judge, drawn at random from suspects and others of each label.
+    """Rows to judge, drawn at random from every stratum.
 
     Attributes
     ----------
@@ -32,11 +43,15 @@ class AuditSample:
         Positions of the rows, counted from 0, in the random order in which to judge them.
     is_positive, suspect : ndarray of bool
         Their given labels, and whether they are suspects; hide both from the person who judges.
-    sizes : tuple of 4 ints
-        Number of rows in each of the four strata they were drawn from: suspects and others with
-        the positive label, then with the negative label.
+    stratum : ndarray of int
+        The stratum that each row was drawn from.
+    sizes : tuple of int
+        Number of rows in each stratum.
     positive, negative : object
         The two label values.
+    kinds : tuple of (bool, bool)
+        Label of each stratum (True for the positive one), and whether it holds suspects. By
+        default: suspects and others with the positive label, then with the negative label.
 
     Examples
     --------
@@ -51,19 +66,16 @@ class AuditSample:
     rows: NDArray[np.intp]
     is_positive: BoolArray
     suspect: BoolArray
+    stratum: NDArray[np.intp]
     sizes: tuple[int, ...]
     positive: Any
     negative: Any
-
-    @property
-    def stratum(self) -> NDArray[np.intp]:
-        """Return the stratum, 0 to 3, that each row was drawn from."""
-        return stratum_of(self.is_positive, self.suspect)
+    kinds: tuple[tuple[bool, bool], ...] = FOUR
 
     @property
     def drawn(self) -> tuple[int, ...]:
         """Return the number of rows drawn from each stratum."""
-        return tuple(np.bincount(self.stratum, minlength=4).tolist())
+        return tuple(np.bincount(self.stratum, minlength=len(self.sizes)).tolist())
 
 
 def draw(
@@ -71,6 +83,8 @@ def draw(
     suspects: ArrayLike,
     n: int = 200,
     *,
+    probabilities: ArrayLike | None = None,
+    noise_rates: NoiseRates | None = None,
     pos_label: Any = None,
     random_state: RandomState = None,
 ) -> AuditSample:
@@ -89,6 +103,13 @@ def draw(
         Rows whose labels are likely wrong, such as ``prune_mask_`` of a classifier.
     n : int, default=200
         Number of rows to draw.
+    probabilities : array-like of shape (n_rows,), default=None
+        Out-of-fold probability of the positive label. Suspects and other rows are then divided
+        further, by how suspicious they are, which makes the intervals narrower.
+    noise_rates : NoiseRates, default=None
+        The model's estimate of how many labels are wrong, used with ``probabilities`` alone. It
+        decides where to divide, and how many rows to draw where. The intervals of `estimate` are
+        valid even if it is wrong.
     pos_label : default=None
         The positive label; by default the last of the two values in sorted order.
     random_state : int, Generator, RandomState or None, default=None
@@ -113,24 +134,18 @@ def draw(
     suspect = validate_mask(suspects, n_rows, "suspects", "suspects")
     if validate_count(n, "n", 200) > n_rows:
         raise ValueError(f"n must be at most the number of rows, {n_rows}, got {n}. Draw fewer.")
-    generator = as_generator(random_state)
-    stratum = stratum_of(is_positive, suspect)
-    sizes = np.bincount(stratum, minlength=4)
-    rows = np.concatenate(
-        [
-            generator.choice(np.flatnonzero(stratum == number), wanted, replace=False)
-            for number, wanted in enumerate(allocate(sizes, n))
-        ]
-    )
-    generator.shuffle(rows)
+    strata = strata_for(is_positive, suspect, probabilities, noise_rates)
+    rows = draw_rows(strata, allocate(strata, n), as_generator(random_state))
     other = read.classes[read.classes != read.pos_label][0]
     return AuditSample(
         rows,
         is_positive[rows],
         suspect[rows],
-        tuple(sizes.tolist()),
+        strata.of_row[rows],
+        strata.sizes,
         _plain(read.pos_label),
         _plain(other),
+        kinds_of(strata),
     )
 
 
@@ -138,20 +153,66 @@ def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
+def strata_for(
+    is_positive: BoolArray,
+    suspect: BoolArray,
+    probabilities: ArrayLike | None,
+    noise_rates: NoiseRates | None,
+) -> Strata:
+    """Return the strata of a draw: the four, or zones of suspicion if probabilities are given."""
+    if probabilities is None:
+        of_row = stratum_of(is_positive, suspect)
+        sizes = np.bincount(of_row, minlength=4)
+        labels, marks = zip(*FOUR, strict=True)
+        return Strata(of_row, tuple(sizes.tolist()), labels, marks, (None,) * 4)
+    values = validate_probabilities(probabilities, len(is_positive))
+    expected = None if noise_rates is None else expected_wrong(is_positive, values, noise_rates)
+    return strata_of(is_positive, np.where(is_positive, 1 - values, values), suspect, expected)
+
+
+def kinds_of(strata: Strata) -> tuple[tuple[bool, bool], ...]:
+    """Return the label of each stratum, and whether it holds suspects."""
+    return tuple(
+        (label, bool(suspect))
+        for label, suspect in zip(strata.is_positive, strata.suspect, strict=True)
+    )
+
+
 def stratum_of(is_positive: BoolArray, suspect: BoolArray) -> NDArray[np.intp]:
-    """Return the stratum, 0 to 3, of each row."""
+    """Return which of the four strata, 0 to 3, each row belongs to."""
     return 2 * (~is_positive).astype(np.intp) + ~suspect
 
 
-def allocate(sizes: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+def draw_rows(
+    strata: Strata, wanted: Sequence[int] | NDArray[np.intp], generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return so many random rows of each stratum, in random order."""
+    rows = np.concatenate(
+        [
+            generator.choice(np.flatnonzero(strata.of_row == number), count, replace=False)
+            for number, count in enumerate(wanted)
+        ]
+    )
+    generator.shuffle(rows)
+    return rows
+
+
+def allocate(strata: Strata, n: int) -> NDArray[np.intp]:
     """Return how many rows to draw from each stratum: more where answers are less certain."""
-    rows = np.asarray(sizes, dtype=np.float64)
-    suspects, positives = np.asarray([True, False] * 2), np.asarray([True, True, False, False])
-    share: FloatArray = rows * np.where(suspects, *_DEVIATIONS)
+    rows = np.asarray(strata.sizes, dtype=np.float64)
+    suspects = np.asarray([bool(suspect) for suspect in strata.suspect])
+    positives = np.asarray(strata.is_positive)
+    deviations = [
+        _DEVIATIONS[0 if suspect else 1]
+        if wrong is None
+        else np.sqrt((chance := min(max(wrong, _LEAST_WRONG), _MOST_WRONG)) * (1 - chance))
+        for suspect, wrong in zip(suspects, strata.expected, strict=True)
+    ]
+    share: FloatArray = rows * np.asarray(deviations)
     share = _with_minimum(share, suspects, _LEAST_SUSPECT)
     for label in (positives, ~positives):
         share = _with_minimum(share, label, _LEAST_LABEL)
-    wanted = np.zeros(4)
+    wanted = np.zeros(len(rows))
     while (left := n - wanted.sum()) > 1e-9:
         # Rows that one stratum cannot supply are drawn from the others.
         open_ = np.where(wanted < rows, np.maximum(share, 1e-12), 0.0)

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankprune.core._blocks import blocks
+from rankprune.core._label_values import are_equal as are_equal
+from rankprune.core._label_values import (
+    is_container,
+    of_label_type,
+    refuse_containers,
+    refuse_missing_labels,
+    refuse_single_class,
+    two_classes,
+    two_held_labels,
+)
+from rankprune.core._label_values import is_missing as is_missing
+from rankprune.core._label_values import rows_equal_to as rows_equal_to
 from rankprune.core._parameters import LARGEST
 
-# Number of rows per block: large enough to hide Python's overhead, small enough to stay in cache.
-BLOCK_ROWS = 1 << 16
 # Smallest positive weight; the largest is its inverse. Beyond them, squares would overflow.
 _LIGHTEST = 1e-100
 # Smallest share of the total weight of a class; a smaller one would be lost in rounding.
@@ -24,17 +34,6 @@ FloatArray = NDArray[np.floating[Any]]
 
 # How far the sum of a row of probabilities may be from 1.
 _NEAR_ONE = 1e-3
-
-
-def blocks(n_rows: int) -> Iterator[slice]:
-    """Yield slices that cover ``n_rows`` rows in order, a cache-sized block at a time."""
-    for start in range(0, n_rows, BLOCK_ROWS):
-        yield slice(start, min(start + BLOCK_ROWS, n_rows))
-
-
-def float_block(values: FloatArray, rows: slice) -> NDArray[np.float64]:
-    """Return some rows as float64, so that float32 input is compared without being rounded."""
-    return np.asarray(values[rows], dtype=np.float64)
 
 
 def count_true(mask: BoolArray) -> int:
@@ -103,8 +102,8 @@ def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArr
     for values, name in ((given, "labels"), (numbers, "probabilities")):
         _refuse_other_shape(values, name)
     _refuse_other_length(numbers, len(given), "probabilities")
-    given = _of_label_type(given, "labels")
-    _refuse_missing_labels(given, "labels")
+    given = of_label_type(given, "labels")
+    refuse_missing_labels(given, "labels")
     is_positive = given
     if not given.size:
         is_positive = np.zeros(0, dtype=bool)
@@ -123,8 +122,8 @@ def validate_batch_labels(labels: ArrayLike) -> NDArray[Any]:
     """Return the labels of a batch, of any values, after checking that none is missing."""
     values = as_array(labels, "labels")
     _refuse_other_shape(values, "labels")
-    values = _of_label_type(values, "labels")
-    _refuse_missing_labels(values, "labels")
+    values = of_label_type(values, "labels")
+    refuse_missing_labels(values, "labels")
     return values
 
 
@@ -156,15 +155,15 @@ def validate_weighted_labels(
     Only rows of positive weight determine the two classes; a value that occurs only in rows of
     weight zero does not count.
     """
-    held = _two_held_labels(labels)
-    values = _label_values(labels, name) if held is None else held[1]
+    held = two_held_labels(labels)
+    values = _values_of_labels(labels, name) if held is None else held[1]
     weight = validate_sample_weight(sample_weight, len(values))
     counted = values if weight is None else values[weight > 0]
     if held is None:
-        classes, is_second = _two_classes(counted, name)
+        classes, is_second = two_classes(counted, name)
     else:
         classes, is_second = held
-        _refuse_single_class(classes[[not counted.all(), bool(counted.any())]], name)
+        refuse_single_class(classes[[not counted.all(), bool(counted.any())]], name)
     if pos_label is None:
         pos_label = classes[1]
     elif not any(are_equal(pos_label, value) for value in classes.tolist()):
@@ -199,12 +198,12 @@ def _refuse_lost_class(
 
 def validate_unlabeled(labels: ArrayLike, unlabeled: Any, *, name: str = "labels") -> BoolArray:
     """Return which rows hold the value that marks unlabeled rows; some must, and some must not."""
-    if is_missing(unlabeled) or _is_container(unlabeled):
+    if is_missing(unlabeled) or is_container(unlabeled):
         raise ValueError(
             f"unlabeled must be a single value that is not missing, got {unlabeled!r}. Fill the "
             "missing labels with a value of their own, such as -1, and pass that."
         )
-    is_unlabeled = rows_equal_to(_label_values(labels, name), unlabeled)
+    is_unlabeled = rows_equal_to(_values_of_labels(labels, name), unlabeled)
     if not is_unlabeled.any():
         raise ValueError(
             f"{name} must hold rows marked {unlabeled!r}, which means unlabeled, got none. Check "
@@ -256,18 +255,18 @@ def _probability_numbers(probabilities: ArrayLike, n_rows: int | None, name: str
     return values
 
 
-def validate_scores(scores: ArrayLike, n_rows: int) -> FloatArray:
+def validate_scores(scores: ArrayLike, n_rows: int, *, name: str = "scores") -> FloatArray:
     """Return scores of any scale as finite floats, one per row."""
     values = _real_numbers(
-        _one_dimensional(as_array(scores, "scores"), "scores", "one score per row"),
-        "scores",
+        _one_dimensional(as_array(scores, name), name, "one score per row"),
+        name,
         "Pass predict_proba(X)[:, 1] or decision_function(X).",
     )
-    _refuse_other_length(values, n_rows, "scores")
+    _refuse_other_length(values, n_rows, name)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ValueError(
-            f"scores must be finite; row {bad[0]} holds {values[bad[0]]:g}. Find out why the model "
+            f"{name} must be finite; row {bad[0]} holds {values[bad[0]]:g}. Find out why the model "
             "gives no score there, or leave the row out."
         )
     return values
@@ -361,9 +360,9 @@ def validate_predictions(
             f"{name} must have one label per row, got shape {values.shape} for {n_rows} labels. "
             f"{advice}"
         )
-    values = _of_label_type(values, name)
+    values = of_label_type(values, name)
     if values.dtype == object:
-        _refuse_containers(values, name)
+        refuse_containers(values, name)
     return values
 
 
@@ -401,28 +400,17 @@ def validate_choices(values: Any, name: str) -> list[float]:
     return [float(value) for value in choices]
 
 
-def _label_values(labels: ArrayLike, name: str) -> NDArray[Any]:
+def _values_of_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
     if labels is None:
         raise ValueError(
             f"{name} must hold one label per row: Rank Pruning requires y to be passed, but the "
             "target y is None. Pass the given labels, right or wrong."
         )
-    values = _of_label_type(
+    values = of_label_type(
         _one_dimensional(as_array(labels, name), name, "one label per row"), name
     )
-    _refuse_missing_labels(values, name)
+    refuse_missing_labels(values, name)
     return values
-
-
-def _of_label_type(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return label values of a dtype that can be compared, variable-width text as objects."""
-    if values.dtype.kind not in "biufUOT":
-        complex_note = "Complex data not supported. " if values.dtype.kind == "c" else ""
-        raise ValueError(
-            f"{name} must be numbers, booleans or strings, got dtype {values.dtype}. {complex_note}"
-            "Convert them, e.g. with astype(str)."
-        )
-    return values.astype(object, copy=False) if values.dtype.kind in "OT" else values
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
@@ -484,187 +472,3 @@ def refuse_improbable(values: FloatArray, name: str) -> None:
     # In full: 1 + 1e-9 must not be shown as 1.
     shown = repr(float(values[row])).removesuffix(".0")
     raise ValueError(f"{name} must lie in [0, 1]; row {row} holds {shown}. {advice}")
-
-
-def _refuse_missing_labels(values: NDArray[Any], name: str) -> None:
-    if values.dtype.kind == "f":
-        missing = ~np.isfinite(values)
-    elif values.dtype.kind == "O":
-        _refuse_containers(values, name)
-        missing = np.fromiter((_is_no_label(value) for value in values), bool, len(values))
-    else:
-        return
-    rows = np.flatnonzero(missing)
-    if rows.size:
-        raise ValueError(
-            f"{name} must not be missing; row {rows[0]} holds {values[rows].tolist()[0]!r} "
-            f"({rows.size} missing in all). Leave these rows out, or label them."
-        )
-
-
-def _refuse_containers(values: NDArray[Any], name: str) -> None:
-    for row, value in enumerate(values.tolist()):
-        if _is_container(value):
-            raise ValueError(
-                f"{name} must be single values; row {row} holds {value!r}. Pass one label per row."
-            )
-
-
-def _is_container(value: Any) -> bool:
-    return isinstance(value, Sized) and not isinstance(value, str | bytes)
-
-
-def _is_no_label(value: Any) -> bool:
-    return is_missing(value) or (isinstance(value, float | np.floating) and np.isinf(value))
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a single value is missing: None, NaN, NaT or pandas.NA."""
-    # NaN and NaT differ from themselves; pandas.NA refuses to be compared at all.
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
-    except ValueError:  # an array has no truth value, but it is there
-        return False
-
-
-def rows_equal_to(values: NDArray[Any], value: Any) -> BoolArray:
-    """Return which rows hold a value; objects that cannot be compared do not."""
-    try:
-        with np.errstate(over="ignore"):
-            found = np.asarray(values == value, dtype=bool)
-        if found.shape == values.shape and not _is_container(value):
-            return found
-    except (OverflowError, TypeError, ValueError):
-        pass  # some objects cannot be compared: one by one
-    return np.fromiter((are_equal(value, one) for one in values), bool, len(values))
-
-
-def are_equal(one: Any, other: Any) -> bool:
-    """Return whether two single values are equal; values that cannot be compared are not."""
-    if _is_container(one):
-        return False
-    try:
-        with np.errstate(over="ignore"):
-            return bool(one == other)
-    except (OverflowError, TypeError, ValueError):
-        return False
-
-
-def _two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArray]:
-    """Return the two sorted values and which rows have the second."""
-    try:
-        with np.errstate(over="ignore"):  # NumPy rounds to compare numbers of different types
-            found = _two_values(values)
-            if found is not None:
-                return found
-            classes = np.unique(values)
-    except (OverflowError, TypeError, ValueError):
-        kinds = sorted({type(value).__name__ for value in values})
-        raise ValueError(
-            f"{name} must be of one type that can be sorted, got {', '.join(kinds)}. "
-            "Convert them, e.g. with astype(str)."
-        ) from None
-    if values.dtype.kind == "f" and len(classes) > 2 and (classes != np.round(classes)).any():
-        raise ValueError(
-            f"{name} must hold two classes, got continuous values such as {classes.tolist()[0]!r}. "
-            "Unknown label type: continuous. Cut the values at a threshold, or use a regressor."
-        )
-    _refuse_single_class(classes, name)
-    shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
-    raise ValueError(
-        f"{name} must hold two classes, got {len(classes)}: {shown}. Only binary "
-        "classification is supported. The type of the target is multiclass. Wrap the "
-        "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
-    )
-
-
-def _refuse_single_class(classes: NDArray[Any], name: str) -> None:
-    if len(classes) == 1:
-        raise ValueError(
-            f"{name} must hold two classes, got one class only: {classes.tolist()}. "
-            "Pass rows of both classes."
-        )
-
-
-class _NumberOf(dict[Any, int]):
-    """The numbers 0 and 1 of two labels, in the order in which they are first seen."""
-
-    def __missing__(self, label: Any) -> int:
-        if len(self) == 2 or _is_no_label(label) or _is_container(label):
-            raise ValueError("not one of two labels")
-        return self.setdefault(label, len(self))
-
-
-def _two_held_labels(labels: Any) -> tuple[NDArray[Any], BoolArray] | None:
-    """Return the classes of labels held as objects or categories, and which rows have the second.
-
-    Objects are looked up a block at a time, without copying or comparing all of them; of categories
-    only the codes are read. None for all other labels, and for those that must be refused.
-    """
-    try:
-        held = getattr(labels, "array", labels)  # that of a Series of pandas
-        kind = getattr(getattr(held, "dtype", None), "kind", None)
-        is_masked = isinstance(held, np.ma.MaskedArray)
-        if kind not in ("O", "T") or is_masked or getattr(held, "ndim", 0) != 1:
-            return None
-        with np.errstate(over="ignore"):  # as in _two_classes
-            found = _two_categories(held) if hasattr(held, "codes") else _two_objects(held)
-            if found is None:
-                return None
-            (first, second), is_second = found
-            low, high = min(first, second), max(first, second)
-            # As in _two_values: numbers or strings get their own dtype.
-            return np.array([low, high]), is_second if high is second else ~is_second
-    except (OverflowError, TypeError, ValueError):
-        return None
-
-
-def _two_objects(held: Any) -> tuple[list[Any], BoolArray] | None:
-    numbers = _NumberOf()
-    codes = np.empty(len(held), dtype=bool)
-    for rows in blocks(len(held)):
-        block = np.asarray(held[rows], dtype=object).tolist()
-        codes[rows] = np.fromiter(map(numbers.__getitem__, block), bool, len(block))
-    return (list(numbers), codes) if len(numbers) == 2 else None
-
-
-def _two_categories(held: Any) -> tuple[list[Any], BoolArray] | None:
-    found = _two_values(held.codes) if len(held) else None
-    if found is None or found[0][0] < 0:  # the code of missing values
-        return None
-    categories = _of_label_type(np.asarray(held.categories), "labels")
-    values = [categories[code] for code in found[0].tolist()]
-    return None if any(map(_is_no_label, values)) else (values, found[1])
-
-
-def _two_values(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:
-    """Return the two classes and which rows have the larger one, or None if there are not two.
-
-    Comparing blocks of rows with two values takes less time and memory than sorting all of them.
-    """
-    first = values[0]
-    other = None
-    for rows in blocks(len(values)):
-        differs = np.asarray(values[rows] != first, dtype=bool)
-        if differs.any():
-            other = values[rows][differs.argmax()]
-            break
-    if other is None:
-        return None
-    low, high = min(first, other), max(first, other)
-    # Numbers or strings held as objects get their own dtype.
-    classes = np.array([low, high], dtype=None if values.dtype == object else values.dtype)
-    # Labels of one byte that are already 0 and 1 are checked without a copy.
-    is_view = values.dtype.itemsize == 1 and low == 0 and high == 1
-    is_high = values.view(bool) if is_view else np.empty(len(values), dtype=bool)
-    n_found = 0
-    for rows in blocks(len(values)):
-        block = values[rows]
-        n_found += count_true(np.asarray(block == low, dtype=bool))
-        matches = np.asarray(block == high, dtype=bool)
-        n_found += count_true(matches)
-        if not is_view:
-            is_high[rows] = matches
-    return (classes, is_high) if n_found == len(values) else None

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 
 from rankprune.core._verdict_reasons import NOT_RELIABLE, coverage_line, interval_text
 
-# What the intervals of noise rates cover: the truth, what chance in the rows can do, or what chance
-# in rows, folds and models can do.
-TRUTH, ROWS, REFITS = "truth", "rows", "refits"
+# What the intervals of noise rates cover: the truth, what chance in the rows can do, what chance in
+# rows, folds and models can do, or the truth given rows that people judged.
+TRUTH, ROWS, REFITS, JUDGED = "truth", "rows", "refits", "judged rows"
 # Level of the intervals that rates carry.
 LEVEL = 0.95
 
@@ -27,7 +27,8 @@ class Interval:
     covers : str
         What the interval covers. For noise rates it is one word: ``"truth"`` (the true rate, with
         noise of the kinds that the estimator was trained on), ``"rows"`` (only the random choice
-        of the rows) or ``"refits"`` (that, and the models fitted to them).
+        of the rows), ``"refits"`` (that, and the models fitted to them) or ``"judged rows"`` (the
+        true rate, given the model and the rows that people judged).
 
     Examples
     --------

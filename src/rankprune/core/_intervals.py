@@ -68,11 +68,11 @@ def noise_rate_intervals(
     """Return the noise rates with intervals, of the truth or of what chance in the rows can do.
 
     Intervals of the truth are learned: for noise of the kinds that the default estimator was
-    trained on, a 95 % interval holds the true value in at least 93 % of problems, whatever the
-    model behind the scores. The true value is that of these rows, not of others like them. They
-    are wide where labels and scores leave it open. Intervals over
-    rows show how much the rates would vary with other rows of the same kind and the same models;
-    they do not cover a bias that all resamples share.
+    trained on, a 95 % interval should hold the true value in 95 % of problems, whatever the model
+    behind the scores; the page on noise rates says in how many it did. The true value is that of
+    these rows, not of others like them. The intervals are wide where labels and scores leave it
+    open. Intervals over rows show how much the rates would vary with other rows of the same kind
+    and the same models; they do not cover a bias that all resamples share.
 
     Parameters
     ----------

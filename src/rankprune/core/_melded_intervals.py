@@ -21,7 +21,7 @@ from scipy.stats import qmc
 from rankprune.core._inputs import FloatArray
 
 # Number of points at which limits are evaluated, and maximum number of parts.
-_N_POINTS, _MAX_PARTS = 1 << 13, 4
+_N_POINTS, _MAX_PARTS = 1 << 13, 32
 # Up to this many possible totals of a part are evaluated one by one, more in steps; limits are
 # then rounded away from the estimate.
 _MAX_TOTALS = 1000

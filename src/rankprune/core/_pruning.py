@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._auc import are_counts
+from rankprune.core._blocks import blocks
 from rankprune.core._inputs import (
     BoolArray,
     FloatArray,
     Inputs,
-    blocks,
     count_true,
     validate_batch,
     validate_inputs,

@@ -34,8 +34,9 @@ from rankprune.core.estimators._registry import (
 # range; otherwise labels count as clean if at most that share is wrong by the upper end.
 NOISY_SHARE = 0.01
 CLEAN_SHARE = 0.05
-# Minimum number of rows for a verdict.
-MIN_ROWS = 100
+# Minimum number of rows for a verdict, and of rows of each label: the learned ranges come from
+# problems with at least so many. Of fewer, no share as small as the limit of a clean table shows.
+MIN_ROWS, MIN_ROWS_OF_A_LABEL = 100, 20
 
 VerdictLevel = Literal["clean", "noise found", "cannot tell"]
 
@@ -91,7 +92,7 @@ def judge_labels(
 ) -> Verdict:
     """Return whether the labels are clean or noisy, or whether these scores cannot tell.
 
-    Fewer than 100 rows are never enough to tell.
+    Fewer than 100 rows, or fewer than 20 of one label, are never enough to tell.
 
     Parameters
     ----------
@@ -137,11 +138,13 @@ def judge(
     *,
     n_opinions: int = 1,
     estimated: NoiseRates | None = None,
+    n_judged: int = 0,
 ) -> Verdict:
     """Return the verdict on checked rows, by their (mean) scores.
 
     If ``estimated`` is given, it is used as the rates of these scores, so that a verdict shows the
-    same numbers as the result it belongs to.
+    same numbers as the result it belongs to. If people judged ``n_judged`` of the rows, the range
+    decides alone, whatever the scores and the number of rows.
     """
     sketch = rows if isinstance(rows, ScoreSketch) else sketch_of(rows)
     rates = estimated
@@ -153,9 +156,12 @@ def judge(
     kept = 1 - rates.positive_label_error_rate - rates.negative_label_error_rate
     clean_auc = 0.5 + (noisy_auc - 0.5) / kept if kept > 0 else 1.0
     clean_auc = min(max(clean_auc, 0.0), 1.0)
-    n_rows = float(sketch.groups().rows.sum())
-    if n_rows < MIN_ROWS:
-        level, reasons = _too_few(n_rows)
+    few = _too_few(float(sketch.groups().rows.sum()), sketch.effective_rows)
+    if n_judged:
+        level, reasons = _decide(None, rates, wrong)
+        reasons = (_reasons.judged_rows(n_judged), *reasons)
+    elif few is not None:
+        level, reasons = _left_open(few, _reasons.MORE_ROWS_WOULD_SETTLE_IT)
     else:
         level, reasons = _decide(uninformative_reason(sketch, rates), rates, wrong)
         if n_opinions == 1 and level != "clean":
@@ -179,21 +185,26 @@ def probability_columns(probabilities: ArrayLike, n_rows: int) -> list[FloatArra
     return [validate_probabilities(probabilities, n_rows)]
 
 
-def _too_few(n_rows: float) -> tuple[VerdictLevel, tuple[str, ...]]:
-    return "cannot tell", (
-        _reasons.too_few_rows(n_rows, MIN_ROWS),
-        _reasons.MORE_ROWS_WOULD_SETTLE_IT,
-    )
+def are_enough(negative: float, positive: float) -> bool:
+    """Return whether so many rows of each label are enough for a verdict."""
+    return _too_few(negative + positive, (negative, positive)) is None
+
+
+def _too_few(n_rows: float, of_labels: tuple[float, float]) -> str | None:
+    """Return of what there are too few rows for a verdict, or None if there are enough."""
+    if n_rows < MIN_ROWS:
+        return _reasons.too_few_rows(n_rows, MIN_ROWS)
+    for name, rows in zip(("negative", "positive"), of_labels, strict=True):
+        if rows < MIN_ROWS_OF_A_LABEL:
+            return _reasons.too_few_of_a_label(name, rows, MIN_ROWS_OF_A_LABEL)
+    return None
 
 
 def _decide(
     uninformative: str | None, rates: NoiseRates, wrong: Interval
 ) -> tuple[VerdictLevel, tuple[str, ...]]:
     if uninformative is not None:
-        return "cannot tell", (
-            _reasons.not_told_apart(uninformative),
-            _reasons.WHAT_WOULD_SETTLE_IT,
-        )
+        return _left_open(_reasons.not_told_apart(uninformative), _reasons.WHAT_WOULD_SETTLE_IT)
     if wrong.low > NOISY_SHARE:
         return "noise found", (
             _reasons.many_wrong(wrong.low, wrong.high),
@@ -204,7 +215,8 @@ def _decide(
             _reasons.few_wrong(wrong.high, CLEAN_SHARE),
             _reasons.PRUNING_WOULD_HARM,
         )
-    return "cannot tell", (
-        _reasons.wide_range(wrong.low, wrong.high),
-        _reasons.WHAT_WOULD_SETTLE_IT,
-    )
+    return _left_open(_reasons.wide_range(wrong.low, wrong.high), _reasons.WHAT_WOULD_SETTLE_IT)
+
+
+def _left_open(*reasons: str) -> tuple[VerdictLevel, tuple[str, ...]]:
+    return "cannot tell", reasons

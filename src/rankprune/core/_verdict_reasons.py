@@ -16,6 +16,10 @@ COVERAGE = {
         "the random choice of rows and the folds and models fitted to them; not the limits of the "
         "kind of model"
     ),
+    "judged rows": (
+        "the true value, by what the model and the judged rows say together; not mistakes in the "
+        "answers"
+    ),
 }
 
 NOT_RELIABLE = "not reliable: the probabilities do not tell the labels apart"
@@ -79,8 +83,20 @@ def not_told_apart(reason: str) -> str:
 
 def too_few_rows(n_rows: float, needed: int) -> str:
     """Return the sentence that there are too few rows for a verdict."""
-    rows = "1 row" if int(n_rows) == 1 else f"{int(n_rows)} rows"
+    rows = _whole_rows(n_rows)
     return f"There are too few rows to tell: {rows}, and a verdict needs at least {needed}."
+
+
+def too_few_of_a_label(name: str, n_rows: float, needed: int) -> str:
+    """Return the sentence that too few rows have the positive or the negative label."""
+    return (
+        f"There are too few {name} labels to tell: {_whole_rows(n_rows)}, and a verdict needs at "
+        f"least {needed} with each label."
+    )
+
+
+def _whole_rows(n_rows: float) -> str:
+    return "1 row" if int(n_rows) == 1 else f"{int(n_rows)} rows"
 
 
 def few_wrong(high: float, limit: float) -> str:
@@ -103,6 +119,12 @@ def wide_range(low: float, high: float) -> str:
         f"Anything {between} of the labels may be wrong (95% range): wrong labels and classes that "
         "overlap look alike to these scores."
     )
+
+
+def judged_rows(n_judged: int) -> str:
+    """Return the sentence that people judged rows."""
+    rows = "1 row was" if n_judged == 1 else f"{n_judged} rows were"
+    return f"{rows} judged by people who did not see the labels."
 
 
 def wrong_labels(positive: float, negative: float) -> str:

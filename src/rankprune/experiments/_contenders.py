@@ -114,14 +114,16 @@ CONTENDERS: dict[str, Contender] = {
     "label-dependent cost, true rates": Contender(
         _with(LabelDependentCostClassifier), paper="nat13", knows_rates=True
     ),
-    "label-dependent cost": Contender(_with(LabelDependentCostClassifier)),
+    "label-dependent cost": Contender(
+        _with(LabelDependentCostClassifier, noise_estimator=_PRINTED_WITH)
+    ),
     "label-dependent cost, cross-validation": Contender(
         _with(LabelDependentCostClassifier, noise_estimator="cross-validation"),
         is_slow=True,
         borrows=False,
     ),
     "unbiased loss, true rates": Contender(_with(UnbiasedLossClassifier), knows_rates=True),
-    "unbiased loss": Contender(_with(UnbiasedLossClassifier)),
+    "unbiased loss": Contender(_with(UnbiasedLossClassifier, noise_estimator=_PRINTED_WITH)),
     "unbiased loss, cross-validation": Contender(
         _with(UnbiasedLossClassifier, noise_estimator="cross-validation"),
         borrows=False,
@@ -133,12 +135,19 @@ CONTENDERS: dict[str, Contender] = {
     "importance reweighting, authors' formula": Contender(
         _with(AuthorsReweightingClassifier), paper="liu16", knows_rates=True
     ),
-    "importance reweighting": Contender(_with(ImportanceReweightingClassifier)),
+    "importance reweighting": Contender(
+        _with(ImportanceReweightingClassifier, noise_estimator=_PRINTED_WITH)
+    ),
     "importance reweighting, min-probability": Contender(
         _with(ImportanceReweightingClassifier, noise_estimator="min-probability")
     ),
     "importance reweighting, uLSIF": Contender(
-        _with(ImportanceReweightingClassifier, scorer=DensityRatioClassifier()), borrows=False
+        _with(
+            ImportanceReweightingClassifier,
+            scorer=DensityRatioClassifier(),
+            noise_estimator=_PRINTED_WITH,
+        ),
+        borrows=False,
     ),
     "Elkan-Noto, true c": Contender(_with(ElkanNotoClassifier), paper="elk08", knows_rates=True),
     "Elkan-Noto": Contender(_with(ElkanNotoClassifier)),

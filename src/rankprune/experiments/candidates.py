@@ -24,6 +24,7 @@ from rankprune.experiments._bank import PROBLEMS, Problem
 from rankprune.experiments._cache import cached, file_name, forget
 from rankprune.experiments._flip_chances import CLEAN, FEW, FEW_WRONG, KINDS
 from rankprune.experiments._flipped_problems import flipped_rows, load_scaled, trees_out_of_bag
+from rankprune.experiments._left_out_ranges import blind_networks
 from rankprune.experiments._table import Table
 from rankprune.learners._probabilities import out_of_fold_probabilities
 
@@ -74,9 +75,9 @@ def candidate_tables(n_jobs: int) -> Iterator[Table]:
     fold_of = _training.folds()
     networks = _training.left_out_networks(problems, n_jobs)
     answers = _training.left_out_answers(problems, networks)
-    networks = [_training.calibrated(network, answers) for network in networks]
+    blind = blind_networks(networks, answers)
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_lists_of)(problem, networks[fold_of[problem.family]]) for problem in PROBLEMS
+        delayed(_lists_of)(problem, blind[fold_of[problem.family]]) for problem in PROBLEMS
     )
     lists = [one for part in parts for one in part]
     yield _precision_table(lists)

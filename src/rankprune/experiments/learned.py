@@ -15,13 +15,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from rankprune.core._verdict import CLEAN_SHARE, NOISY_SHARE
 from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.estimators._curve import curve
-from rankprune.core.estimators._learned import ARTEFACT, NO_WRONG_SHARE, shipped_network
-from rankprune.core.estimators._learned_network import (
-    LEVELS,
-    Network,
-    quantities,
-    range_limits,
-)
+from rankprune.core.estimators._learned import ARTEFACT, shipped_network
+from rankprune.core.estimators._learned_network import LEVELS, Network, quantities
 from rankprune.core.estimators._summaries import Summaries
 from rankprune.experiments import _training
 from rankprune.experiments._bank import Problem
@@ -35,10 +30,14 @@ from rankprune.experiments._flip_chances import (
     SUB_CLASSES,
 )
 from rankprune.experiments._flipped_problems import BANK_FAMILIES, TRAINING_PROBLEMS
+from rankprune.experiments._known_tables import known_tables
+from rankprune.experiments._left_out_ranges import blind_networks, left_out_ranges, ranges_of
 from rankprune.experiments._people import people_problems
+from rankprune.experiments._separable_scores import separable_table
 from rankprune.experiments._sketched_problems import SketchedProblem
 from rankprune.experiments._table import Table
 from rankprune.experiments._training import Answers, Collection
+from rankprune.experiments._verdict_limits import limits_table
 
 _log = logging.getLogger("rankprune")
 
@@ -60,7 +59,7 @@ def training_tables(n_jobs: int, target: Path) -> Iterator[Table]:
     answers = _training.left_out_answers(problems, networks)
     network = _training.calibrated(_training.trained(problems), answers)
     _training.write_network(network, target)
-    yield from _tables(n_jobs, answers, network)
+    yield from _tables(n_jobs, answers, blind_networks(networks, answers))
 
 
 def shipped_path() -> Path:
@@ -73,20 +72,25 @@ def learned_tables(n_jobs: int, people: Path | None) -> Iterator[Table]:
     problems = _training.collect(n_jobs)
     networks = _training.left_out_networks(problems, n_jobs)
     answers = _training.left_out_answers(problems, networks)
-    yield from _tables(n_jobs, answers, shipped_network())
+    blind = blind_networks(networks, answers)
+    yield from _tables(n_jobs, answers, blind)
     yield _kind_table(problems, answers)
+    low, high = (ends[:, 4, _LEVEL] for ends in left_out_ranges(answers, blind))
+    yield limits_table(answers.problems, low, high)
+    yield from known_tables(blind)
+    yield separable_table(n_jobs)
     if people is not None:
         yield _people_table(list(people_problems(people)), shipped_network())
 
 
 def forget_measurements() -> None:
     """Remove all cached measurements that depend on the summaries or the network."""
-    forget("summaries-", "network-", "rules-")
+    forget("summaries-", "network-", "rules-", "known-", "separable-")
 
 
-def _tables(n_jobs: int, answers: Answers, network: Network) -> Iterator[Table]:
+def _tables(n_jobs: int, answers: Answers, blind: Sequence[Network]) -> Iterator[Table]:
     problems, found = answers.problems, answers.point()
-    low, high = ranges_of(answers, network)
+    low, high = left_out_ranges(answers, blind)
     rules = _rules(n_jobs)
     yield _error_table(problems, found, rules, "all problems")
     few = problems.truth[:, 4] <= _COMMON
@@ -94,17 +98,6 @@ def _tables(n_jobs: int, answers: Answers, network: Network) -> Iterator[Table]:
     yield _error_table(problems.select(few), found[few], some, f"at most {_COMMON:.0%} wrong")
     yield _range_table(problems, low, high)
     yield _decision_table(problems, low, high)
-
-
-def ranges_of(answers: Answers, network: Network) -> tuple[Reals, Reals]:
-    """Return the lower and upper ends: problems x quantities x levels."""
-    prevalence, found = answers.problems.prevalence, answers.point()[..., None]
-    center = np.sqrt(quantities(answers.label_error_rates, prevalence))[..., None]
-    widths = network.widths(answers.raw, answers.problems.rows)
-    limits = range_limits(prevalence)[..., None]
-    low = np.minimum(np.maximum(center - widths[:, :, 0], 0.0) ** 2, found)
-    high = np.maximum(np.minimum((center + widths[:, :, 1]) ** 2, limits), found)
-    return np.where(low < NO_WRONG_SHARE, 0.0, low), high
 
 
 def _rules(n_jobs: int) -> dict[str, Reals]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankprune import audit
 from rankprune.audit._plan import PLANNED_SIZES
+from rankprune.audit._sample import stratum_of
 from rankprune.check._audited import judge_on_audit
 from rankprune.exceptions import TableError
 from rankprune.run import LabelCheck
@@ -157,7 +158,9 @@ def audit_record(
         draw = current_draw(folder, run, log)
         found = outcomes(log.decisions("audit", draw.id))
     rows, is_positive, suspect = (np.asarray(part) for part in zip(*draw.rows, strict=True))
-    sample = audit.AuditSample(rows, is_positive, suspect, draw.sizes, True, False)
+    sample = audit.AuditSample(
+        rows, is_positive, suspect, stratum_of(is_positive, suspect), draw.sizes, True, False
+    )
     said = {"positive": True, "negative": False}
     answers = [said.get(found[row].status) if row in found else None for row in rows.tolist()]
     n_unjudged = sum(row not in found for row in rows.tolist())

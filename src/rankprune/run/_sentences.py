@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rankprune.core._auc import SEPARATED_AUC
-from rankprune.core._verdict import MIN_ROWS
+from rankprune.core._verdict import are_enough
 from rankprune.core._verdict_reasons import coverage_line
 
 if TYPE_CHECKING:
@@ -73,7 +73,11 @@ def range_words(interval: Interval) -> str:
 
 def shows_something(check: LabelCheck) -> bool:
     """Return whether the scores say anything about wrong labels, however little."""
-    return check.estimated_rates.reliable and check.n_rows >= MIN_ROWS
+    rates, tally = check.estimated_rates, check.tally
+    # Without trusted rows; rates of a callable may not say of how many rows they are.
+    negative = tally.n_negative if rates.n_negative is None else rates.n_negative
+    positive = tally.n_positive if rates.n_positive is None else rates.n_positive
+    return rates.reliable and are_enough(negative, positive)
 
 
 def wrong_share_words(check: LabelCheck) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankprune.core._inputs import is_missing
+from rankprune.core._label_values import is_missing
 from rankprune.sql._dialects import DIALECTS, Dialect
 
 # Columns are written with this name of the table, so that no name of ours can hide one of theirs.

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core._inputs import rows_equal_to, validate_batch, validate_batch_labels
+from rankprune.core._inputs import validate_batch, validate_batch_labels
+from rankprune.core._label_values import rows_equal_to
 from rankprune.core._parameters import validate_count
 from rankprune.storage._claims import temporary_folder
 from rankprune.storage._links import opened_literally

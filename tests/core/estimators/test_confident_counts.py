@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import plain
 from rankprune import NoiseRates
 from rankprune import estimate_noise_rates as estimate_by_any
-from rankprune.core import ConfidentCounts, _inputs
+from rankprune.core import ConfidentCounts, _blocks
 from rankprune.core._inputs import validate_inputs
 from rankprune.core.estimators._confident_counts import (
     ClassSums,
@@ -124,7 +124,7 @@ def test_blocks_add_up(monkeypatch, weighted):
     weight = rng.random(50) if weighted else None
     whole = ClassSums.of(s, p, weight)
     counts = count_confident(s, p, (0.6, 0.3), weight)
-    monkeypatch.setattr(_inputs, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 7)
     assert ClassSums.of(s, p, weight) == whole
     in_blocks = count_confident(s, p, (0.6, 0.3), weight)
     assert astuple(in_blocks) == pytest.approx(astuple(counts))

@@ -42,6 +42,18 @@ def test_intervals_hold_the_estimate_of_any_method(method):
     assert noise_rate_intervals(LABELS, SCORES, method=method) == found
 
 
+def test_a_lower_end_below_one_percent_is_zero_for_every_method():
+    def few(labels, probabilities, *, sample_weight=None):
+        return NoiseRates.from_label_error_rates(0.002, 0.003, float(np.mean(labels)))
+
+    found = estimate_noise_rates(LABELS, SCORES, method=few).intervals
+    assert estimate_noise_rates(LABELS, SCORES).intervals.wrong_share.low > 0.01
+    for name in NAMES[:-1]:
+        interval = getattr(found, name)
+        assert interval.low == 0 < interval.estimate < 0.01
+    assert found.estimated_prevalence.low > 0.01
+
+
 def test_a_callable_gets_intervals_too():
     def half(labels, probabilities, *, sample_weight=None):
         return NoiseRates.from_noise_rates(0.5, 0.0, float(np.mean(labels)))

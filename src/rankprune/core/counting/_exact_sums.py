@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._inputs import BLOCK_ROWS
+from rankprune.core._blocks import BLOCK_ROWS
 
 # Every float64 is a whole multiple of 2**-1074, so sums are Python integers in that unit.
 UNIT_EXPONENT = -1074

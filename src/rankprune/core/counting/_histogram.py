@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankprune.core._inputs import BoolArray, FloatArray, blocks
+from rankprune.core._blocks import blocks
+from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core.counting._exact_sums import bits_of
 from rankprune.core.counting._kernel import Kernel, kernel_for
 

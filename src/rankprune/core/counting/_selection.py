@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._inputs import BoolArray, FloatArray, blocks, count_true
+from rankprune.core._blocks import blocks
+from rankprune.core._inputs import BoolArray, FloatArray, count_true
 from rankprune.core.counting._exact_sums import bits_of, value_of
 from rankprune.core.counting._histogram import ScoreHistogram
 from rankprune.core.counting._kernel import Kernel, kernel_for

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._auc import MAX_COUNT, are_counts, needed_auc
+from rankprune.core._blocks import blocks, float_block
 from rankprune.core._inputs import (
     BoolArray,
     FloatArray,
     Inputs,
-    blocks,
-    float_block,
     refuse_improbable,
     validate_batch,
     validate_labeled_numbers,

@@ -12,13 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._auc import auc_bounds, needed_auc
-from rankprune.core._inputs import (
-    BoolArray,
-    FloatArray,
-    blocks,
-    refuse_improbable,
-    validate_batch,
-)
+from rankprune.core._blocks import blocks
+from rankprune.core._inputs import BoolArray, FloatArray, refuse_improbable, validate_batch
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates, validate_noise_rates
 from rankprune.core._pruning import Cutoffs, cutoff_of, pruned_shares, rank_of, rows_to_prune
 from rankprune.core._rate_algebra import possible_noise_rates

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core._inputs import BoolArray, FloatArray, blocks, float_block
+from rankprune.core._blocks import blocks, float_block
+from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core._noise_rates import ConfidentCounts, NoiseRates
 from rankprune.core._rate_algebra import possible_noise_rates
 from rankprune.core.counting._exact_sums import exact_products, exact_sums, in_units, rounded_ratio

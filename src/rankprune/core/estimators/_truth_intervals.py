@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from rankprune.core._interval_records import (
@@ -12,7 +13,7 @@ from rankprune.core._interval_records import (
     NoiseRateIntervals,
 )
 from rankprune.core._noise_rates import NoiseRates, intervals_with_known
-from rankprune.core.estimators._learned import LearnedAnswer
+from rankprune.core.estimators._learned import NO_WRONG_SHARE, QUANTITIES, LearnedAnswer
 
 
 def truth_intervals(
@@ -43,6 +44,10 @@ def truth_intervals(
     found: dict[str, Any] = {
         name: _holding(float(getattr(rates, name)), *ranges[name]) for name in WITH_INTERVALS
     }
+    for name in QUANTITIES:
+        # As in the learned ranges, which an estimate by another method may have widened.
+        if found[name].low < NO_WRONG_SHARE:
+            found[name] = replace(found[name], low=0.0)
     intervals = NoiseRateIntervals(**found, level=level, reliable=rates.reliable)
     return intervals if known == (None, None) else intervals_with_known(rates, intervals, *known)
 
