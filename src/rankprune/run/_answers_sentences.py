@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from rankprune.run._reviewers import Reviewers
 
 WRONG_NOTE = (
-    "Scores are compared with the labels that were checked, answers with each other. The latter "
-    "assumes that errors of annotators are independent given the true label; rows that are hard "
-    "for everyone make the shares too low."
+    "Scores are compared with the labels that were checked, which lean on similar scores, so the "
+    "shares by scores may be too low. Answers are compared with each other, which assumes that "
+    "errors of annotators are independent given the true label; rows that are hard for everyone "
+    "make the shares too low."
 )
 ANNOTATORS_NOTE = (
     "Accuracy is the share of answers that are right, the next two columns are the shares of the "
