@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from rankprune.core._auc import SEPARATED_AUC
 from rankprune.core._verdict import are_enough
 from rankprune.core._verdict_reasons import coverage_line
+from rankprune.run._offer import BATCH, rows_left
 
 if TYPE_CHECKING:
     from rankprune.core import Interval
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from rankprune.run._decision_log import Merged
     from rankprune.run._findings import BeforeAfter, Stability
     from rankprune.run._label_check import LabelCheck
+    from rankprune.run._offer import Offer
     from rankprune.run._settled import Settled
+
+# What a limit on the share of wrong labels is compared with: the point, or an end of the range.
+Compared = Literal["point", "lower", "upper"]
 
 # Notes on probabilities that were given with the rows.
 TOO_GOOD_SCORES = (
@@ -44,19 +49,28 @@ def count(n: int, noun: str) -> str:
 def headline(check: LabelCheck) -> str:
     """Return the verdict as one sentence for people who do not know the method."""
     level, rates, total = check.verdict.level, check.noise_rates, check.wrong_share_interval
+    judged, known = judged_words(check), contradiction_words(check)
     if level == "clean":
-        return f"Your labels look clean: at most {percent(total.high)} are wrong."
+        return f"Your labels look clean: at most {percent(total.high)} are wrong{judged}.{known}"
     if level == "cannot tell" and not shows_something(check):
         return (
             "This data does not show whether labels are wrong. More rows or a better model may "
-            "settle it; people who judge a random sample of rows will."
+            f"settle it; {_next_judged(check, 'will')}"
         )
     most_likely = f"most likely {percent(check.wrong_share)}"
+    if level == "cannot tell" and judged:
+        then = _next_judged(check, "can narrow it down further")
+        return (
+            f"{range_words(total)} of your labels may be wrong, {most_likely}{judged}.{known} "
+            f"{then[0].upper()}{then[1:]}"
+        )
     if level == "cannot tell":
         return (
             f"{range_words(total)} of your labels may be wrong, {most_likely}. The data alone "
-            "cannot tell; a person who judges 25 rows can narrow it down."
+            f"cannot tell; {_next_judged(check, 'can narrow it down')}"
         )
+    if judged:
+        return f"{range_words(total)} of your labels are wrong, {most_likely}{judged}.{known}"
     return (
         f"{range_words(total)} of your labels are wrong, {most_likely}: "
         f"{percent(rates.positive_label_error_rate)} of those that say “{check.positive}” and "
@@ -71,8 +85,70 @@ def range_words(interval: Interval) -> str:
     return f"Between {percent(interval.low)} and {percent(interval.high)}"
 
 
+def judged_words(check: LabelCheck) -> str:
+    """Return how many rows people judged, in brackets, or nothing if no answer counts."""
+    if not n_judged(check):
+        return ""
+    return f" ({count(n_judged(check), 'row')} judged)"
+
+
+def n_judged(check: LabelCheck) -> int:
+    """Return the number of rows that people judged with a clear answer."""
+    return 0 if check.judged is None else check.judged.n_sure
+
+
+def contradiction_words(check: LabelCheck) -> str:
+    """Return that the judged rows contradict the model, if they do."""
+    if check.judged is None or not check.judged.contradicts_model:
+        return ""
+    return " The answers contradict the model, so the range comes from them alone."
+
+
+def _next_judged(check: LabelCheck, can: str) -> str:
+    """Return the offer that ends the headline of a check that cannot tell."""
+    n_left = rows_left(check)
+    if not n_left:
+        return "no rows are left to judge."
+    if n_left >= BATCH:
+        more = "another " if n_judged(check) else ""
+        return f"a person who judges {more}{BATCH} rows {can}."
+    rest = "the row that is left" if n_left == 1 else f"the {n_left} rows that are left"
+    return f"a person who judges {rest} {can}."
+
+
+def offer_line(check: LabelCheck, offer: Offer | None, command: str) -> str:
+    """Return the offer to judge rows, with the command that shows them; nothing if there is none."""
+    if offer is None:
+        return ""
+    rows = count(offer.n_rows, "row")
+    if offer.half_width is not None:
+        what = f"Judge {rows} to narrow this to about ±{points(offer.half_width)}"
+    elif offer.n_rows < BATCH:
+        what = f"Judge the {rows} left to narrow this"
+    else:
+        what = f"Judge {rows} to narrow this"
+    return f"{_range_alone(check)} {what}: {command}"
+
+
+def _range_alone(check: LabelCheck) -> str:
+    total, are = check.wrong_share_interval, "are"
+    if check.verdict.level == "cannot tell":
+        if not shows_something(check):
+            return "How many labels are wrong is not known."
+        are = "may be"
+    return f"{range_words(total)} of your labels {are} wrong."
+
+
+def points(share: float) -> str:
+    """Return half the width of a range in percentage points."""
+    value = 100 * share
+    return f"{value:.1f} points" if round(value, 1) < 10 else f"{value:.0f} points"
+
+
 def shows_something(check: LabelCheck) -> bool:
-    """Return whether the scores say anything about wrong labels, however little."""
+    """Return whether scores or judged rows say anything about wrong labels, however little."""
+    if n_judged(check):
+        return True
     rates, tally = check.estimated_rates, check.tally
     # Without trusted rows; rates of a callable may not say of how many rows they are.
     negative = tally.n_negative if rates.n_negative is None else rates.n_negative
@@ -95,23 +171,27 @@ def not_judged_words(check: LabelCheck, allowed: float) -> str:
     """Return why a limit on the share of wrong labels does not apply, or nothing if it does."""
     if check.verdict.level == "cannot tell":
         return "this data does not show whether labels are wrong."
-    if check.verdict.level == "clean" and check.estimated_rates.wrong_share > allowed:
+    by_all = check.noise_rates if n_judged(check) else check.estimated_rates
+    if check.verdict.level == "clean" and by_all.wrong_share > allowed:
         return "the labels look clean."
     return ""
 
 
-def exceeds_words(check: LabelCheck, allowed: float) -> str:
-    """Return that more labels are wrong than allowed."""
-    return (
-        f"{percent(check.wrong_share)} of the labels are wrong, more than the {percent(allowed)} "
-        "allowed."
-    )
+def exceeds_words(check: LabelCheck, allowed: float, compared: Compared = "point") -> str:
+    """Return that more labels are wrong than allowed, or may be."""
+    what = {
+        "point": f"{percent(check.wrong_share)} of the labels are wrong",
+        "lower": f"At least {percent(check.wrong_share_interval.low)} of the labels are wrong",
+        "upper": f"Up to {percent(check.wrong_share_interval.high)} of the labels may be wrong",
+    }[compared]
+    return f"{what}{judged_words(check)}, more than the {percent(allowed)} allowed."
 
 
 def training_sentence(check: LabelCheck, n_pruned: int) -> str:
     """Return how many rows a model was trained on, and why none were dropped if none were."""
+    judged = _judged_labels_words(check)
     if n_pruned or check.verdict.level == "noise found":
-        return f"Trained on {check.n_rows - n_pruned:,} of {check.n_rows:,} rows."
+        return f"Trained on {check.n_rows - n_pruned:,} of {check.n_rows:,} rows.{judged}"
     why = {
         "clean": "The labels look clean",
         "cannot tell": "The check could not tell whether labels are wrong",
@@ -119,8 +199,17 @@ def training_sentence(check: LabelCheck, n_pruned: int) -> str:
     }[check.verdict.level]
     return (
         f"Trained on all {check.n_rows:,} rows. {why}, so none were dropped; pass prune=True to "
-        "drop the least believable ones anyway."
+        f"drop the least believable ones anyway.{judged}"
     )
+
+
+def _judged_labels_words(check: LabelCheck) -> str:
+    """Return what training made of the rows that people judged, if there are any."""
+    n = n_judged(check)
+    if check.judged is None or not n:
+        return ""
+    has = "has" if n == 1 else "have"
+    return f" {count(n, 'judged row')} {has} the right label; {check.judged.n_wrong:,} changed."
 
 
 def export_line(check: LabelCheck, kept: int, removed: int, *, marked: bool) -> str:
@@ -147,23 +236,74 @@ def rate_names(check: LabelCheck) -> dict[str, str]:
 
 
 def rates_note(check: LabelCheck) -> str:
-    """Return how to read the rates under this verdict."""
-    if check.verdict.level == "cannot tell" and not shows_something(check):
-        return (
+    """Return how to read the rates under this verdict, and what judged rows did to them."""
+    return " ".join([*_verdict_note(check), *judged_notes(check)])
+
+
+def _verdict_note(check: LabelCheck) -> list[str]:
+    level = check.verdict.level
+    if level == "noise found":
+        return []
+    if level == "cannot tell" and not shows_something(check):
+        return [
             "This data does not show how many labels are wrong, so do not rely on these rates and "
             "ranges. No row is a suspect."
-        )
-    return {
-        "noise found": "",
-        "clean": (
+        ]
+    if n_judged(check):
+        why = "The labels look clean" if level == "clean" else "The range is still wide"
+        return [f"{why}, so no row is a suspect."]
+    if level == "clean":
+        return [
             "The labels look clean: noise this rare cannot be told from overlapping classes, so "
             "the estimates are zero and no row is a suspect."
-        ),
-        "cannot tell": (
-            "Wrong labels and overlapping classes look alike here, so the ranges are wide and no "
-            "row is a suspect."
-        ),
-    }[check.verdict.level]
+        ]
+    return [
+        "Wrong labels and overlapping classes look alike here, so the ranges are wide and no row "
+        "is a suspect."
+    ]
+
+
+def judged_notes(check: LabelCheck) -> list[str]:
+    """Return what the answers about judged rows did to the rates, in sentences."""
+    judged, n = check.judged, n_judged(check)
+    if judged is None:
+        return []
+    if not n:
+        rows = count(len(judged.rows), "judged row")
+        return [f"None of {rows} has a clear answer, so the rates are those of the model."]
+    are = "label is" if judged.n_wrong == 1 else "labels are"
+    wrong = f"Of {count(n, 'judged row')}, {judged.n_wrong:,} {are} wrong"
+    if judged.method == "design":
+        notes = [
+            f"{wrong}. The ranges come from the answers alone, so they hold whatever the model "
+            "believes."
+        ]
+    elif judged.contradicts_model:
+        notes = [f"{wrong}.{contradiction_words(check)}"]
+    else:
+        notes = [
+            f"{wrong}; they were drawn where answers tell most, so this is not the share of all "
+            "labels. The ranges come from the model and the answers together."
+        ]
+    return [*notes, *_unsure_notes(check, len(judged.rows) - n)]
+
+
+def _unsure_notes(check: LabelCheck, n_unsure: int) -> list[str]:
+    assert check.judged is not None
+    if not n_unsure:
+        return []
+    rows = f"{n_unsure:,} more {'row has' if n_unsure == 1 else 'rows have'} no clear answer"
+    if check.judged.method == "model" and not check.judged.contradicts_model:
+        return [f"{rows} and {'is' if n_unsure == 1 else 'are'} not used."]
+    counts = "counts" if n_unsure == 1 else "count"
+    return [f"{rows}: {counts} as right for the lower end of a range, as wrong for the upper end."]
+
+
+def range_before_words(check: LabelCheck) -> str:
+    """Return the range of the share of wrong labels before any row was judged."""
+    before = check.estimated_rates.intervals
+    assert before is not None  # estimated rates have some
+    return f"{percent(before.wrong_share.low)} to {percent(before.wrong_share.high)}"
 
 
 def summary_lines(check: LabelCheck) -> list[str]:
@@ -234,7 +374,8 @@ def trust_points(check: LabelCheck) -> list[Point]:
         _stability(check),
         _groups(check),
         _duplicates(check),
-        *([] if check.stability is None else [_other_folds(check, check.stability)]),
+        *_repeated(check),
+        _people(check),
     ]
 
 
@@ -315,7 +456,7 @@ def _stability(check: LabelCheck) -> Point:
             "clean": "the few rows that look mislabeled may only be hard",
             "cannot tell": "part of what looks like noise may be overlap",
         }[check.verdict.level]
-        is_noise = check.verdict.level == "noise found"
+        is_noise = check.verdict.level == "noise found" and not n_judged(check)
         too_high = "The estimated rates are more likely too high than too low."
         return Point(
             question, "beware", f"Yes, for {climbing}: {meaning}.", too_high if is_noise else ""
@@ -361,6 +502,32 @@ def _duplicates(check: LabelCheck) -> Point:
     return Point(question, "beware", answer, look if found.n_contradicting else "")
 
 
+def _people(check: LabelCheck) -> Point:
+    question = "Did people judge rows blindly?"
+    judged, n = check.judged, n_judged(check)
+    if judged is not None and n:
+        answer = f"Yes, {count(n, 'row')}; the range was {range_before_words(check)} before."
+        if judged.contradicts_model:
+            return Point(question, "beware", f"{answer}{contradiction_words(check)}")
+        return Point(question, "good", answer)
+    if judged is not None:
+        return Point(question, "open", " ".join(judged_notes(check)))
+    needed = check.verdict.level != "clean" and rows_left(check) >= BATCH
+    return Point(
+        question,
+        "open",
+        "No.",
+        f"A person who judges {BATCH} rows with rankprune audit narrows the range." * needed,
+    )
+
+
+def _repeated(check: LabelCheck) -> list[Point]:
+    """Return whether other folds agree; they say nothing about an answer that people settled."""
+    if check.stability is None or n_judged(check):
+        return []
+    return [_other_folds(check, check.stability)]
+
+
 def _other_folds(check: LabelCheck, found: Stability) -> Point:
     question = "Does the answer depend on the folds?"
     if found.level != check.verdict.level:
@@ -368,7 +535,7 @@ def _other_folds(check: LabelCheck, found: Stability) -> Point:
             question,
             "bad",
             f"Yes: with other folds and seeds the verdict is “{found.level}”.",
-            "People who judge a random sample of rows can settle the verdict.",
+            f"A person who judges {BATCH} rows can settle the verdict.",
         )
     n_again = found.n_stay + found.n_new
     if found.n_stay == max(found.n_suspects, n_again):
