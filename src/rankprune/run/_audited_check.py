@@ -28,7 +28,7 @@ from rankprune.core._verdict import judge
 from rankprune.core._weights import class_weights
 from rankprune.core.counting._sketch import sketch_of
 from rankprune.run._findings import CandidateRow
-from rankprune.run._judged_labels import rates_of_rest
+from rankprune.run._judged_labels import MOST_FOUND, rates_of_rest
 from rankprune.run._judged_rows import (
     JudgedRows,
     Method,
@@ -43,8 +43,6 @@ from rankprune.run._scores import Scores, Tally
 if TYPE_CHECKING:
     from rankprune.run._label_check import LabelCheck
 
-# The label error rates together stay below 1.
-_MOST_FOUND = 0.98
 # As many of the first rows of the list keep their cells as in the check itself.
 _MAX_SHOWN = 500
 
@@ -167,7 +165,7 @@ def _design_rates(before: NoiseRates, by_answers: AuditEstimate) -> NoiseRates:
 
 
 def _from_label_error_rates(before: NoiseRates, positive: float, negative: float) -> NoiseRates:
-    part = min(1.0, _MOST_FOUND / max(positive + negative, _MOST_FOUND))
+    part = min(1.0, MOST_FOUND / max(positive + negative, MOST_FOUND))
     rates = NoiseRates.from_label_error_rates(
         part * positive, part * negative, before.observed_prevalence
     )

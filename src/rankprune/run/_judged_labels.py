@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankprune.run._label_check import LabelCheck
 
 # The label error rates together stay below 1.
-_MOST_FOUND = 0.98
+MOST_FOUND = 0.98
 
 
 def judged_labels(run: LabelCheck) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -33,6 +33,13 @@ def judged_mask(run: LabelCheck) -> NDArray[np.bool_]:
     mask = np.zeros(len(run.scores.rows), dtype=bool)
     mask[np.searchsorted(run.scores.rows, judged_labels(run)[0])] = True
     return mask
+
+
+def judged_wrong(run: LabelCheck) -> NDArray[np.intp]:
+    """Return the rows whose label people judged to be wrong."""
+    rows, right = judged_labels(run)
+    given = run.scores.is_positive[np.searchsorted(run.scores.rows, rows)]
+    return rows[given != right]
 
 
 def rates_of_rest(
@@ -74,7 +81,7 @@ def rates_of_rest(
     ):
         expected = rate * np.count_nonzero(is_positive == label)
         left = expected - np.count_nonzero(wrong & (given == label))
-        shares.append(min(max(left / n_left, 0.0), _MOST_FOUND))
-    part = min(1.0, _MOST_FOUND / max(sum(shares), _MOST_FOUND))
+        shares.append(min(max(left / n_left, 0.0), MOST_FOUND))
+    part = min(1.0, MOST_FOUND / max(sum(shares), MOST_FOUND))
     rest = NoiseRates.from_label_error_rates(part * shares[0], part * shares[1], n_positive / n_open)
     return replace(rest, reliable=rates.reliable)

@@ -177,12 +177,19 @@ def not_judged_words(check: LabelCheck, allowed: float) -> str:
     return ""
 
 
+def compared_share(check: LabelCheck, compared: Compared) -> float:
+    """Return the share of wrong labels, or the end of its range, that a limit is compared with."""
+    total = check.wrong_share_interval
+    return {"point": check.wrong_share, "lower": total.low, "upper": total.high}[compared]
+
+
 def exceeds_words(check: LabelCheck, allowed: float, compared: Compared = "point") -> str:
     """Return that more labels are wrong than allowed, or may be."""
+    share = percent(compared_share(check, compared))
     what = {
-        "point": f"{percent(check.wrong_share)} of the labels are wrong",
-        "lower": f"At least {percent(check.wrong_share_interval.low)} of the labels are wrong",
-        "upper": f"Up to {percent(check.wrong_share_interval.high)} of the labels may be wrong",
+        "point": f"{share} of the labels are wrong",
+        "lower": f"At least {share} of the labels are wrong",
+        "upper": f"Up to {share} of the labels may be wrong",
     }[compared]
     return f"{what}{judged_words(check)}, more than the {percent(allowed)} allowed."
 
@@ -212,7 +219,9 @@ def _judged_labels_words(check: LabelCheck) -> str:
     return f" {count(n, 'judged row')} {has} the right label; {check.judged.n_wrong:,} changed."
 
 
-def export_line(check: LabelCheck, kept: int, removed: int, *, marked: bool) -> str:
+def export_line(
+    check: LabelCheck, kept: int, removed: int, *, marked: bool, is_reviewed: bool = False
+) -> str:
     """Return how many rows an export wrote, and what it marked or left out."""
     if marked:
         are = "is" if check.n_suspects == 1 else "are"
@@ -220,7 +229,18 @@ def export_line(check: LabelCheck, kept: int, removed: int, *, marked: bool) -> 
             f"{count(kept, 'row')} written; {count(check.n_suspects, 'suspect')} {are} marked in "
             "three new columns."
         )
-    return f"{kept:,} of {count(kept + removed, 'row')} kept, {removed:,} left out."
+    line = f"{kept:,} of {count(kept + removed, 'row')} kept, {removed:,} left out."
+    return line + (f" {_wrong_left_out(check)}" if not is_reviewed and n_wrong(check) else "")
+
+
+def n_wrong(check: LabelCheck) -> int:
+    """Return the number of judged rows whose label is wrong."""
+    return 0 if check.judged is None else check.judged.n_wrong
+
+
+def _wrong_left_out(check: LabelCheck) -> str:
+    was = "label was" if n_wrong(check) == 1 else "labels were"
+    return f"Of these, {n_wrong(check):,} {was} judged wrong; an export with settled labels corrects them."
 
 
 def rate_names(check: LabelCheck) -> dict[str, str]:
@@ -594,6 +614,12 @@ def settled_lines(settled: Settled) -> list[str]:
     lines = [
         f"{count(n, 'label')} {'was' if n == 1 else 'were'} settled; {settled.n_changed:,} changed."
     ]
+    if settled.n_judged:
+        come = "comes" if settled.n_judged == 1 else "come"
+        lines.append(f"{settled.n_judged:,} of them {come} from the audit.")
+    if settled.n_overruled:
+        rows = count(settled.n_overruled, "row")
+        lines.append(f"On {rows}, review and audit disagree: the later answer counts.")
     for number, why in (
         (settled.n_unsure, "reviewers are unsure"),
         (settled.n_disagreements, "reviewers disagree"),
