@@ -415,13 +415,17 @@ class LabelCheck:
             n_rows = run.result["source"]["n_rows"]
             scores = SavedScores(run.paths[SCORES], with_ids, run.hashes[SCORES], n_rows)
             check = from_plain(cls, {**as_now(run.result), "scores": scores})
-            if not check.scores_key:
-                check = replace(check, scores_key=run.hashes[SCORES])
+            check = replace(check, scores_key=scores_key_of(run))
             _refuse_impossible(check)
             return check
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             path = own_place(run.paths[SCORES].with_name(RESULT))
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error
+
+
+def scores_key_of(run: RunFiles) -> str:
+    """Return the SHA-256 of the file of scores before any row of a run was judged."""
+    return str(run.result.get("scores_key") or run.hashes[SCORES])
 
 
 def _refuse_impossible(check: LabelCheck) -> None:
