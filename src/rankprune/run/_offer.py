@@ -9,14 +9,14 @@ import numpy as np
 
 from rankprune.audit._next_rows import BATCH, planned_widths
 from rankprune.core._interval_records import LEVEL
-from rankprune.run._judged_rows import OpenRows, posterior_of
-from rankprune.run._scores import Scores
+from rankprune.run._judged_rows import PLANNED_SIZES, OpenRows, posterior_of
 
 if TYPE_CHECKING:
     from rankprune.run._label_check import LabelCheck
 
-# Of more rows, the offer is made without a number: sorting them into strata takes longer than .3 s.
-_MOST_ROWS = 400_000
+# Of more rows, the offer is made without a number: sorting a million rows into strata takes half a
+# second, too long only where nothing was fitted.
+_MOST_ROWS, _MOST_GIVEN = 20_000_000, 500_000
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def rows_left(check: LabelCheck) -> int:
 
 def _width_after(check: LabelCheck) -> float | None:
     """Return the width that `LabelCheck.planned_audit` gives, unless it would take too long."""
-    if not isinstance(check.scores, Scores) or check.n_rows > _MOST_ROWS:
+    if check.n_rows > (_MOST_ROWS if check.out_of_fold else _MOST_GIVEN):
         return None
     found = OpenRows(check)
     widths = planned_widths(
@@ -73,3 +73,22 @@ def _width_after(check: LabelCheck) -> float | None:
         level=LEVEL,
     )
     return widths[BATCH]
+
+
+def sizes_to_plan(check: LabelCheck, size: int | None = None) -> list[int]:
+    """Return for how many rows the range is planned, of which no more are left to judge.
+
+    Parameters
+    ----------
+    check : LabelCheck
+    size : int, default=None
+        Another number to plan for.
+    """
+    n_left = rows_left(check)
+    if n_left < max(size or 0, 1):
+        raise ValueError(
+            f"n must be at most the number of rows that nobody has judged, {n_left}, got "
+            f"{size or 1}. Plan for fewer."
+        )
+    sizes = {*PLANNED_SIZES, *([] if size is None else [size])}
+    return sorted(n for n in sizes if n <= n_left) or [n_left]

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankprune.core._auc import SEPARATED_AUC
 from rankprune.core._verdict import are_enough
 from rankprune.core._verdict_reasons import coverage_line
+from rankprune.run._judged_rows import answer_of, label_name
 from rankprune.run._offer import BATCH, rows_left
 
 if TYPE_CHECKING:
     from rankprune.core import Interval
     from rankprune.run._audit_record import AuditRecord
-    from rankprune.run._decision_log import Merged
+    from rankprune.run._decision_log import Draw, Merged
     from rankprune.run._findings import BeforeAfter, Stability
     from rankprune.run._label_check import LabelCheck
     from rankprune.run._offer import Offer
@@ -291,8 +292,8 @@ def judged_notes(check: LabelCheck) -> list[str]:
     if not n:
         rows = count(len(judged.rows), "judged row")
         return [f"None of {rows} has a clear answer, so the rates are those of the model."]
-    are = "label is" if judged.n_wrong == 1 else "labels are"
-    wrong = f"Of {count(n, 'judged row')}, {judged.n_wrong:,} {are} wrong"
+    are = "is" if judged.n_wrong == 1 else "are"
+    wrong = f"{judged.n_wrong:,} of {count(n, 'judged label')} {are} wrong"
     if judged.method == "design":
         notes = [
             f"{wrong}. The ranges come from the answers alone, so they hold whatever the model "
@@ -654,15 +655,46 @@ def audit_progress(counts: Mapping[str, int]) -> str:
 # ---- the blind audit
 
 
+def drawn_line(draw: Draw) -> str:
+    """Return which rows were drawn for an audit."""
+    rows = count(len(draw.rows), "row")
+    were = "was" if len(draw.rows) == 1 else "were"
+    if draw.method == "design":
+        return f"{rows} {were} drawn on {draw.time[:10]}; the size of this sample is fixed."
+    about = "" if draw.about is None else f", about labels “{draw.about}”"
+    return f"Batch {draw.batch}: {rows} {were} drawn on {draw.time[:10]}{about}."
+
+
+def plan_title(check: LabelCheck, about: Any = None) -> str:
+    """Return what a table of planned widths shows."""
+    share, interval = "the share of wrong labels", check.wrong_share_interval
+    if about is not None:
+        is_positive = answer_of(check, about, "about")
+        share += f" among those that say “{label_name(check, is_positive)}”"
+        names = ("negative_label_error_rate", "positive_label_error_rate")
+        interval = getattr(check.intervals, names[is_positive])
+    return (
+        f"Expected width of the {check.intervals.level:.0%} range of {share}, which is "
+        f"{percent(interval.high - interval.low)} now, after people have judged so many "
+        f"{'more ' if n_judged(check) else ''}rows:"
+    )
+
+
 def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
     """Return the result of the audit as one sentence."""
+    if record.is_finished and n_judged(check):
+        return headline(check)
     found = record.estimate
     if not record.is_finished:
         are = "is" if record.n_unjudged == 1 else "are"
+        n_drawn = record.n_judged + record.n_unjudged if found is None else found.n_drawn
         return (
             f"The blind audit is not finished: {record.n_unjudged:,} of its "
-            f"{count(found.n_drawn, 'row')} {are} still to be judged."
+            f"{count(n_drawn, 'row')} {are} still to be judged."
         )
+    if found is None:
+        return f"None of {count(record.n_judged, 'judged row')} has a clear answer."
+    # Audits of the first release left the result of the check as it was.
     return (
         f"A blind audit of {count(found.n_drawn, 'row')} finds "
         f"{percent(found.wrong_share.estimate)} of your labels wrong ({found.level:.0%} interval "
@@ -674,44 +706,56 @@ def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
 
 
 def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, str]]:
-    """Return what is estimated, by the model and by the audit, as texts."""
-    names = {
-        **rate_names(check),
-        "suspect_precision": "suspects that are wrong",
-        "missed_share": "other rows that are wrong",
-    }
-    is_known = check.verdict.level != "cannot tell"
+    """Return what is estimated, by the model alone and by the audit, as texts."""
     rows = []
-    for name, interval in record.estimate.items():
-        by_model = getattr(check.noise_rates, name, None)
-        shown = "" if by_model is None else percent(by_model) if is_known else "unknown"
-        rows.append((names[name], shown, str(interval)))
-    rows.append(("wrong labels missed", "", f"at most {record.estimate.missed_at_most:,}"))
+    for name, text in rate_names(check).items():
+        before, after = getattr(check.estimated_rates.intervals, name), None
+        if n_judged(check):
+            after = getattr(check.intervals, name)
+        elif record.estimate is not None:
+            after = getattr(record.estimate, name)
+        if after is not None:
+            rows.append((text, f"{percent(before.low)} to {percent(before.high)}", str(after)))
+    if record.estimate is not None:
+        rows += [
+            ("suspects that are wrong", "", str(record.estimate.suspect_precision)),
+            ("other rows that are wrong", "", str(record.estimate.missed_share)),
+            ("wrong labels missed", "", f"at most {record.estimate.missed_at_most:,}"),
+        ]
     return rows
 
 
 def audit_lines(check: LabelCheck, record: AuditRecord) -> list[str]:
-    """Return the audit in a few lines of text."""
-    if not record.is_finished:
-        return [audit_headline(check, record)]
-    rows = [("", "model", "audit"), *audit_rows(check, record)]
+    """Return the audit in a few lines of text: the range before and after."""
+    lines = [audit_headline(check, record)]
+    is_shown = record.is_finished or record.method == "model"
+    rows = audit_rows(check, record) if is_shown else []
+    if not rows:
+        return lines
+    if n_judged(check) and not record.is_finished:
+        lines.append(headline(check))
+    rows = [("", "before", "after"), *rows]
     width, middle = (max(len(row[i]) for row in rows) for i in (0, 1))
-    lines = [audit_headline(check, record), ""]
-    lines += [f"  {name:<{width}}  {guess:>{middle}}  {text}" for name, guess, text in rows]
-    lines += ["", *audit_notes(record)]
+    lines += ["", *(f"  {a:<{width}}  {b:>{middle}}  {c}" for a, b, c in rows)]
+    lines += ["", *audit_notes(check, record)]
     if record.before_after is not None:
         lines.append(before_after_words(record.before_after, audited=True))
     return lines
 
 
-def audit_notes(record: AuditRecord) -> list[str]:
+def audit_notes(check: LabelCheck, record: AuditRecord) -> list[str]:
     """Return what the audit rests on, in sentences."""
+    notes = judged_notes(check)
     found = record.estimate
-    notes = [f"The intervals cover {found.wrong_share.covers}: {found.method}."]
-    if found.n_unsure:
-        have = "has" if found.n_unsure == 1 else "have"
-        parts = [f"{found.n_unsure:,} of {count(found.n_drawn, 'row')} {have} no clear answer"]
-        if record.n_disagreements:
-            parts.append(f"reviewers disagree on {record.n_disagreements:,} of them")
-        notes.append("; ".join(parts) + ".")
+    if found is not None:
+        notes.append(f"The intervals cover {found.wrong_share.covers}: {found.method}.")
+        if found.n_unsure and not n_judged(check):
+            have = "has" if found.n_unsure == 1 else "have"
+            rows = count(found.n_drawn, "row")
+            notes.append(f"{found.n_unsure:,} of {rows} {have} no clear answer.")
+    elif n_judged(check):
+        notes.append(intervals_line(check))
+    if record.n_disagreements:
+        rows = count(record.n_disagreements, "row")
+        notes.append(f"Reviewers disagree on {rows}.")
     return [*notes, *record.notes]
