@@ -20,9 +20,9 @@ from rankprune.cli._reviewed import run_inputs, say_settled
 @click.option(
     "--flag/--drop-suspects",
     default=None,
-    help="Mark suspects in three extra columns (the default), or leave them out, together with rows "
-    "whose label an audit found to be wrong. With --reviewed, --drop-suspects leaves out the suspects "
-    "that nobody has settled.",
+    help="Mark suspects in three extra columns (the default), or leave them out, together with "
+    "rows whose label an audit found to be wrong. With --reviewed, --drop-suspects leaves out the "
+    "suspects that nobody has settled.",
 )
 @click.option(
     "--prune",
@@ -76,9 +76,7 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
     click.echo(output)
     is_reviewed = bool(asked["reviewed"] or asked["merge"])
     marked = flag is not False and not is_reviewed
-    say(
-        export_line(found, kept, removed, marked=marked, is_reviewed=is_reviewed), asked["quiet"]
-    )
+    say(export_line(found, kept, removed, marked=marked, is_reviewed=is_reviewed), asked["quiet"])
 
 
 def _export_reviewed(

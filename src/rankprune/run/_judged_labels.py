@@ -39,7 +39,8 @@ def judged_wrong(run: LabelCheck) -> NDArray[np.intp]:
     """Return the rows whose label people judged to be wrong."""
     rows, right = judged_labels(run)
     given = run.scores.is_positive[np.searchsorted(run.scores.rows, rows)]
-    return rows[given != right]
+    found: NDArray[np.intp] = rows[given != right]
+    return found
 
 
 def rates_of_rest(
@@ -83,5 +84,7 @@ def rates_of_rest(
         left = expected - np.count_nonzero(wrong & (given == label))
         shares.append(min(max(left / n_left, 0.0), MOST_FOUND))
     part = min(1.0, MOST_FOUND / max(sum(shares), MOST_FOUND))
-    rest = NoiseRates.from_label_error_rates(part * shares[0], part * shares[1], n_positive / n_open)
+    rest = NoiseRates.from_label_error_rates(
+        part * shares[0], part * shares[1], n_positive / n_open
+    )
     return replace(rest, reliable=rates.reliable)
