@@ -4,9 +4,7 @@ from rankprune.review._audits import (
     audit_record,
     draw_rows,
     next_batch,
-    planned_widths,
     settle_run,
-    start_audit,
 )
 from rankprune.review._serve import (
     Server,
@@ -24,8 +22,6 @@ __all__ = [
     "is_loopback",
     "next_batch",
     "open_queue",
-    "planned_widths",
     "read_guideline",
     "settle_run",
-    "start_audit",
 ]

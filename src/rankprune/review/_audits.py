@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from rankprune import audit
-from rankprune.audit._plan import PLANNED_SIZES
 from rankprune.check._audited import judge_on_audit
 from rankprune.check._shown_rows import with_cells
 from rankprune.exceptions import TableError
@@ -32,6 +31,7 @@ from rankprune.run._directory import (
 )
 from rankprune.run._judged_rows import Method, OpenRows, answer_of, label_name, validate_method
 from rankprune.run._label_check import replace_check
+from rankprune.run._offer import rows_left
 from rankprune.run._settled import current_rows
 from rankprune.run._sqlite_errors import damaged
 from rankprune.run._unjudged import unjudged_files, unjudged_run
@@ -85,18 +85,6 @@ def next_batch(
     ):
         log.refuse_unwritable()
         return draw_rows(folder, log, n, about=about, method=method, seed=seed, force=force)
-
-
-def start_audit(
-    folder: Path,
-    n: int | None = None,
-    *,
-    table: Any = None,
-    seed: int | None = None,
-    force: bool = False,
-) -> Draw:
-    """Return the one sample of an audit; see `next_batch`."""
-    return next_batch(folder, n, method="design", table=table, seed=seed, force=force)
 
 
 def draw_rows(
@@ -186,11 +174,6 @@ def _same_sample(known: Draw, n: int | None) -> Draw:
             "about the old one stay in the log, but no longer count."
         )
     return known
-
-
-def rows_left(check: LabelCheck) -> int:
-    """Return how many rows can still be drawn for an audit."""
-    return len(OpenRows(check).rows) - (0 if check.judged is None else len(check.judged.rows))
 
 
 def _next_size(check: LabelCheck, n: int | None) -> int:
@@ -392,7 +375,9 @@ def _with_answers(
 def _table_at_hand(check: LabelCheck, table: Any) -> Iterator[Table | None]:
     """Open the table of a check; None if it is not at its original path and no other is given."""
     path = check.source.path
-    if table is None and (not check.settings.is_of_table or path is None or not Path(path).exists()):
+    if table is None and (
+        not check.settings.is_of_table or path is None or not Path(path).exists()
+    ):
         yield None
         return
     with open_checked(check, table) as opened:
@@ -406,25 +391,4 @@ def _with_cells(check: LabelCheck, table: Table | None) -> LabelCheck:
         return check
     positions = [table.position(name) for name in check.columns]
     found = {row.row: row for row in with_cells(new, lambda top: table.cells(top, positions))}
-    return replace(
-        check, candidates=tuple(found.get(row.row, row) for row in check.candidates)
-    )
-
-
-def planned_widths(folder: Path) -> dict[int, dict[str, float]]:
-    """Return how wide the intervals of audits of several sizes would be, for each rate."""
-    run = LabelCheck.load(folder)
-    scores = run.scores
-    n_rows = len(scores.rows)
-    planned = audit.plan(
-        scores.is_positive,
-        scores.probability,
-        run.estimated_rates,
-        scores.suspect,
-        sizes=[n for n in PLANNED_SIZES if n <= n_rows] or [n_rows],
-        pos_label=True,
-    )
-    return {
-        n: {name: interval.high - interval.low for name, interval in one.items()}
-        for n, one in planned.items()
-    }
+    return replace(check, candidates=tuple(found.get(row.row, row) for row in check.candidates))

@@ -12,12 +12,12 @@ from rankprune.review._audits import (
     Audited,
     RenderReport,
     draw_rows,
-    rows_left,
     save_audited,
 )
 from rankprune.review._queue import ReviewQueue
 from rankprune.run import LabelCheck
-from rankprune.run._sentences import answers_words, headline
+from rankprune.run._offer import rows_left
+from rankprune.run._sentences import answers_words, headline, points
 from rankprune.run._visible import visible
 
 
@@ -114,9 +114,10 @@ def _range(check: LabelCheck, about: str | None) -> dict[str, float]:
     return {"estimate": found.estimate, "low": found.low, "high": found.high}
 
 
-def _next(check: LabelCheck, n: int, about: str | None) -> dict[str, float] | None:
-    """Return the size of the next batch, and half the range that it would leave; None at the end."""
+def _next(check: LabelCheck, n: int, about: str | None) -> dict[str, Any] | None:
+    """Return the size of the next batch, and the range that it would leave; None at the end."""
     n = min(n, rows_left(check))
     if not n:
         return None
-    return {"n": n, "half": check.planned_audit((n,), about=about)[n]["model"] / 2}
+    width = check.planned_audit((n,), about=about)[n]["model"]
+    return {"n": n, "width": width, "words": f"about ±{points(width / 2)}"}

@@ -266,11 +266,6 @@ function hideResult() {
 
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
 
-function points(share) {
-  const value = 100 * share;
-  return `±${value.toFixed(Number(value.toFixed(1)) < 10 ? 1 : 0)} points`;
-}
-
 function showResult(found) {
   state.ended = found;
   at("done").hidden = true;
@@ -286,9 +281,9 @@ function showResult(found) {
     rangeOf("after", `After ${rows}`, wordsOf(after), after, end),
   ];
   if (next) {
-    const low = Math.max(0, Math.min(after.estimate - next.half, end - 2 * next.half));
-    const planned = { low, high: Math.min(end, low + 2 * next.half) };
-    parts.push(rangeOf("planned", `Expected after ${next.n} more`, `about ${points(next.half)}`, planned, end));
+    const low = Math.max(0, Math.min(after.estimate - next.width / 2, end - next.width));
+    const planned = { low, high: Math.min(end, low + next.width) };
+    parts.push(rangeOf("planned", `Expected after ${next.n} more`, next.words, planned, end));
   }
   at("ranges").replaceChildren(...parts);
   at("end").textContent = percent(end);
@@ -301,7 +296,7 @@ function showResult(found) {
 
 const wordsOf = (range) => `${percent(range.low)} to ${percent(range.high)}, most likely ${percent(range.estimate)}`;
 
-const moreText = (next) => `Judge ${next.n} more: the range would shrink to about ${points(next.half)}`;
+const moreText = (next) => `Judge ${next.n} more: the range would shrink to ${next.words}`;
 
 function keyOf(name) {
   const key = document.createElement("kbd");
