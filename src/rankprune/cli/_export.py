@@ -20,9 +20,9 @@ from rankprune.cli._reviewed import run_inputs, say_settled
 @click.option(
     "--flag/--drop-suspects",
     default=None,
-    help="Mark suspects in three extra columns (the default), or leave them out, together with rows "
-    "whose label an audit found to be wrong. With --reviewed, --drop-suspects leaves out the suspects "
-    "that nobody has settled.",
+    help="Mark suspects in three extra columns (the default), or leave them out, together with "
+    "rows whose label an audit found to be wrong. With --reviewed, --drop-suspects leaves out the "
+    "suspects that nobody has settled.",
 )
 @click.option(
     "--prune",

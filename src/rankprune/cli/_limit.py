@@ -19,7 +19,8 @@ def apply_limit(found: Any, asked: dict[str, Any]) -> None:
     """Exit with 1 if more labels of a check are wrong than allowed."""
     from rankprune.run._sentences import compared_share, exceeds_words, not_judged_words
 
-    allowed, compared = asked["fail_over"], asked["fail_on"] or "point"
+    allowed = asked["fail_over"]
+    compared: Any = asked["fail_on"] or "point"
     if allowed is None:
         return
     why_not = not_judged_words(found, allowed) if compared == "point" else ""

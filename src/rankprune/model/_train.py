@@ -140,8 +140,8 @@ def train_reviewed(
     y = labels.is_positive.copy()
     trusted = np.zeros(len(y), dtype=bool) if found.trusted is None else found.trusted
     settled = trusted.copy()
-    for known, right in (judged_labels(run), (rows, is_positive)):
-        place = np.searchsorted(labels.rows, known)
+    for judged, right in (judged_labels(run), (rows, is_positive)):
+        place = np.searchsorted(labels.rows, judged)
         y[place], settled[place] = right, True
     known_rates = _known_rates(run, labels.is_positive, y, settled & ~trusted, ~trusted, prune)
     learner = RankPruningClassifier(

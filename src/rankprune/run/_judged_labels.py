@@ -39,7 +39,8 @@ def judged_wrong(run: LabelCheck) -> NDArray[np.intp]:
     """Return the rows whose label people judged to be wrong."""
     rows, right = judged_labels(run)
     given = run.scores.is_positive[np.searchsorted(run.scores.rows, rows)]
-    return rows[given != right]
+    found: NDArray[np.intp] = rows[given != right]
+    return found
 
 
 def rates_of_rest(

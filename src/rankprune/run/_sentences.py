@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rankprune.audit._next_rows import BATCH
 from rankprune.core._auc import SEPARATED_AUC
 from rankprune.core._verdict import are_enough
 from rankprune.core._verdict_reasons import coverage_line
 from rankprune.run._judged_rows import answer_of, label_name
-from rankprune.run._offer import BATCH, rows_left
+from rankprune.run._offer import rows_left
 
 if TYPE_CHECKING:
     from rankprune.core import Interval
@@ -118,7 +119,7 @@ def _next_judged(check: LabelCheck, can: str) -> str:
 
 
 def offer_line(check: LabelCheck, offer: Offer | None, command: str) -> str:
-    """Return the offer to judge rows, with the command that shows them; nothing if there is none."""
+    """Return the offer to judge rows, with the command that does it; nothing if there is none."""
     if offer is None:
         return ""
     rows = count(offer.n_rows, "row")
@@ -241,7 +242,10 @@ def n_wrong(check: LabelCheck) -> int:
 
 def _wrong_left_out(check: LabelCheck) -> str:
     was = "label was" if n_wrong(check) == 1 else "labels were"
-    return f"Of these, {n_wrong(check):,} {was} judged wrong; an export with settled labels corrects them."
+    return (
+        f"Of these, {n_wrong(check):,} {was} judged wrong; an export with settled labels corrects "
+        "such labels instead."
+    )
 
 
 def rate_names(check: LabelCheck) -> dict[str, str]:
@@ -715,7 +719,12 @@ def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
 
 
 def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, str]]:
-    """Return what is estimated, by the model alone and by the audit, as texts."""
+    """Return the ranges before rows were judged, and what is estimated now, as texts.
+
+    There are none of a sample that is not finished.
+    """
+    if not record.is_finished and record.method == "design":
+        return []
     rows = []
     for name, text in rate_names(check).items():
         before, after = getattr(check.estimated_rates.intervals, name), None
@@ -737,8 +746,7 @@ def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, s
 def audit_lines(check: LabelCheck, record: AuditRecord) -> list[str]:
     """Return the audit in a few lines of text: the range before and after."""
     lines = [audit_headline(check, record)]
-    is_shown = record.is_finished or record.method == "model"
-    rows = audit_rows(check, record) if is_shown else []
+    rows = audit_rows(check, record)
     if not rows:
         return lines
     if n_judged(check) and not record.is_finished:
