@@ -170,9 +170,9 @@ def prepare(base):
 
 
 def draw(run, n=20, force=False):
-    from rankprune.review import start_audit
+    from rankprune.review import next_batch
 
-    start_audit(run, n, seed=0, force=force)
+    next_batch(run, n, method="design", seed=0, force=force)
     return 0
 
 

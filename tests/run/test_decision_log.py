@@ -97,7 +97,7 @@ def test_modes_and_draws_are_kept_separate(log):
     log.add(replace(audited, uid="00000003", draw=2, reviewer="ben"))
     assert log.decisions("review") == [BASE]
     assert log.decisions("audit", 1) == [audited]
-    assert log.news("audit", 1) == (3, [audited])
+    assert log.news("audit", (1,)) == (3, [audited])
     assert log.news("review") == (3, [BASE])
 
 

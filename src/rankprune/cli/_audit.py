@@ -80,6 +80,7 @@ def audit(run: Path, **asked: Any) -> None:
 
 
 def _judge(run: Path, asked: dict[str, Any]) -> None:
+    from rankprune.report import render_report
     from rankprune.review import next_batch
     from rankprune.run._sentences import audit_progress, drawn_line
 
@@ -95,7 +96,7 @@ def _judge(run: Path, asked: dict[str, Any]) -> None:
         )
     say(drawn_line(drawn), asked["quiet"])
     again = next_command("audit", run, *_method_words(asked))
-    with opened_queue(run, "audit", asked, hide=asked["hide"]) as queue:
+    with opened_queue(run, "audit", asked, hide=asked["hide"], report=render_report) as queue:
         hidden = ", ".join(repr(name) for name in queue.rows.hidden)
         say(f"Hidden from reviewers: {hidden}.", asked["quiet"])
         serve(queue, asked, again)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,26 +14,24 @@ import numpy as np
 from rankprune import audit
 from rankprune.check._audited import judge_on_audit
 from rankprune.check._shown_rows import with_cells
-from rankprune.core._interval_records import Interval
 from rankprune.exceptions import TableError
 from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog, Draw
-from rankprune.run._decisions import DISAGREEMENT, Outcome, outcomes
+from rankprune.run._decisions import DISAGREEMENT, outcomes
 from rankprune.run._directory import (
     AUDIT,
     LOG_FILE,
     REPORT,
-    SCORES,
     UNJUDGED_RESULT,
     UNJUDGED_SCORES,
     Content,
-    RunFiles,
     open_run,
-    replace_files,
 )
-from rankprune.run._judged_rows import Method, OpenRows, validate_method
+from rankprune.run._judged_rows import Method, OpenRows, answer_of, label_name, validate_method
+from rankprune.run._label_check import replace_check
+from rankprune.run._offer import rows_left
 from rankprune.run._settled import current_rows
 from rankprune.run._sqlite_errors import damaged
 from rankprune.run._unjudged import unjudged_files, unjudged_run
@@ -104,18 +102,17 @@ def draw_rows(
     check = LabelCheck.of(unjudged_run(open_run(folder, repairs=(AUDIT, REPORT))))
     last = log.last_draw()
     known = [] if last is None or force else current_draws(check, log)
-    if known and known[0].method != method:
-        raise TableError(_other_method(known))
-    if known and method == "design":
-        return _same_sample(known[0], n)
-    if known:
-        answers = _answers(check, log, known)
-        if not answers.has_judged(known[-1]):
-            return known[-1]
+    for draw in known[-1:]:
+        _refuse_other_method(draw, method)
+        if method == "design":
+            return _same_sample(draw, n)
+        answers = _Answers(check, log, known, None)
+        if answers.n_missing([draw]):
+            return draw
         # Rows of earlier batches are not drawn again, whatever became of them.
-        rows = [row for draw in known for row, *_ in draw.rows]
+        rows = [row for one in known for row, *_ in one.rows]
         check = check.settle(rows, [answers.of(row) for row in rows])
-        n = min(BATCH if n is None else n, _left(check))
+        n = _next_size(check, n)
     size = (BATCH if method == "model" else SIZE) if n is None else n
     sample = check.draw_audit(size, about=about, method=method, random_state=seed)
     drawn = Draw(
@@ -140,6 +137,87 @@ def draw_rows(
         tuple(sample.stratum.tolist()),
     )
     return log.keep_draw(drawn, after=0 if last is None else last.id)
+
+
+def current_draws(check: LabelCheck, log: DecisionLog) -> list[Draw]:
+    """Return what was drawn for the audit of a check: its batches so far, or its one sample."""
+    found = log.last_draws()
+    if not found:
+        raise TableError(_NO_SAMPLE)
+    if found[-1].scores != check.scores_key:
+        raise TableError(
+            "The sample belongs to an earlier check with different labels, suspects or scores, and "
+            "tells nothing about this one. Repeat the earlier check, or draw a new sample with "
+            "force=True."
+        )
+    if not {row for draw in found for row, *_ in draw.rows} <= set(check.scores.rows.tolist()):
+        raise damaged(log.path, "its sample has rows that were not checked")
+    return found
+
+
+def _refuse_other_method(known: Draw, method: Method) -> None:
+    if known.method == method:
+        return
+    drawn = "in batches" if known.method == "model" else "as one sample of fixed size"
+    raise TableError(
+        f'method must be "{known.method}": the rows of this audit were drawn {drawn}, and got '
+        f'"{method}". Its limits hold for rows drawn in one way. To begin a new audit, pass '
+        "force=True; earlier answers stay in the log, but no longer count."
+    )
+
+
+def _same_sample(known: Draw, n: int | None) -> Draw:
+    if n not in (None, len(known.rows)):
+        raise TableError(
+            f"n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: it "
+            "is fixed before any row is judged. To draw a new sample, pass force=True; answers "
+            "about the old one stay in the log, but no longer count."
+        )
+    return known
+
+
+def _next_size(check: LabelCheck, n: int | None) -> int:
+    """Return the size of the next batch, the last of which may be smaller than the others."""
+    left = rows_left(check)
+    if not left:
+        raise TableError(
+            "Every row has been drawn for this audit; there is none left to judge. To begin a new "
+            "audit, pass force=True."
+        )
+    return min(BATCH if n is None else n, left)
+
+
+class _Answers:
+    """What people answered about the rows of an audit."""
+
+    def __init__(
+        self, check: LabelCheck, log: DecisionLog, draws: Sequence[Draw], table: Table | None
+    ) -> None:
+        made = log.decisions("audit", *(draw.id for draw in draws))
+        if table is not None:
+            # Decisions about other cells are about another row.
+            is_current = current_rows(check, table, made)
+            made = [one for one in made if is_current(one)]
+        drawn = {(draw.id, row) for draw in draws for row, *_ in draw.rows}
+        self.found = outcomes(one for one in made if (one.draw, one.row) in drawn)
+        self._labels = {"positive": check.positive, "negative": check.negative}
+
+    def of(self, row: int) -> str | None:
+        """Return the right label of a row; None if nobody judged it, or its answer is not clear."""
+        return self._labels.get(self.found[row].status) if row in self.found else None
+
+    def n_missing(self, draws: Iterable[Draw]) -> int:
+        """Return how many rows nobody has judged."""
+        return sum(row not in self.found for draw in draws for row, *_ in draw.rows)
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A check before any row was judged, the check with all answers, and the record of both."""
+
+    before: LabelCheck
+    after: LabelCheck
+    record: AuditRecord
 
 
 def settle_run(
@@ -174,4 +252,143 @@ def settle_run(
     -------
     LabelCheck
     """
-    raise NotImplementedError
+    return save_audited(folder, table, report=report, estimator=estimator, n_jobs=n_jobs).after
+
+
+def save_audited(
+    folder: Path,
+    table: Any = None,
+    *,
+    report: RenderReport | None = None,
+    estimator: Any = None,
+    n_jobs: int | None = None,
+) -> Audited:
+    """Return what `settle_run` saves."""
+    opened = open_run(folder, repairs=(AUDIT, REPORT))
+    before = LabelCheck.of(unjudged_run(opened))
+    with _table_at_hand(before, table) as rows:
+        found = _audited(folder, before, table, rows, estimator, n_jobs)
+        found = replace(found, after=_with_cells(found.after, rows))
+    files: dict[str, Content] = {AUDIT: found.record.to_bytes()}
+    without: tuple[str, ...] = (REPORT,)
+    if report is not None:
+        files[REPORT] = report(found.after, found.record).encode()
+    if found.after is before:
+        without += (UNJUDGED_RESULT, UNJUDGED_SCORES)
+    else:
+        files |= unjudged_files(opened)
+    replace_check(folder, opened, found.after, files, without=without)
+    return found
+
+
+def audit_record(
+    folder: Path, table: Any = None, *, estimator: Any = None, n_jobs: int | None = None
+) -> AuditRecord:
+    """Return the result of the audit of a run, without saving anything.
+
+    Parameters
+    ----------
+    folder, table, estimator, n_jobs
+        As in `settle_run`.
+    """
+    before = LabelCheck.of(unjudged_run(open_run(folder, repairs=(AUDIT, REPORT))))
+    return _audited(folder, before, table, None, estimator, n_jobs).record
+
+
+def _audited(
+    folder: Path,
+    before: LabelCheck,
+    table: Any,
+    rows: Table | None,
+    estimator: Any,
+    n_jobs: int | None,
+) -> Audited:
+    if not (folder / LOG_FILE).is_file():
+        raise TableError(_NO_SAMPLE)
+    with DecisionLog(folder / LOG_FILE) as log:
+        draws = current_draws(before, log)
+        answers = _Answers(before, log, draws, rows)
+    n_unjudged = answers.n_missing(draws)
+    record = AuditRecord(
+        None,
+        n_unjudged=n_unjudged,
+        n_disagreements=sum(one.status == DISAGREEMENT for one in answers.found.values()),
+        reviewers=tuple(
+            sorted({one.reviewer for o in answers.found.values() for one in o.decisions})
+        ),
+        before_after=None,
+        notes=(),
+        scores_sha256=before.scores_key,
+        method=draws[-1].method,
+        about=draws[-1].about,
+        before=before.wrong_share_interval,
+        n_judged=len(answers.found),
+        n_batches=len(draws),
+    )
+    if record.method == "model":
+        judged = [row for draw in draws for row, *_ in draw.rows if row in answers.found]
+        said = [answers.of(row) for row in judged]
+        after = before.settle(judged, said) if judged else before
+        return Audited(before, after, _with_answers(record, after, judged, said))
+    sample = draws[-1].sample()
+    said = [answers.of(row) for row in sample.rows.tolist()]
+    by_sign = replace(sample, positive=True, negative=False)
+    signs = [None if answer is None else answer == before.positive for answer in said]
+    after, notes = before, []
+    if not n_unjudged and sum(sample.sizes) == len(OpenRows(before).rows):
+        after = before.settle(sample, said, method="design")
+    before_after = None
+    if not n_unjudged and any(answer is not None for answer in said):
+        try:
+            before_after = judge_on_audit(
+                before, by_sign, signs, table, estimator=estimator, n_jobs=n_jobs
+            )
+        except (TableError, OSError) as error:
+            notes.append(f"Before and after could not be compared. {error}")
+    record = replace(
+        _with_answers(record, after, sample.rows.tolist(), said),
+        estimate=audit.estimate(by_sign, signs),
+        before_after=before_after,
+        notes=tuple(notes),
+    )
+    return Audited(before, after, record)
+
+
+def _with_answers(
+    record: AuditRecord, after: LabelCheck, rows: Sequence[int], said: Sequence[str | None]
+) -> AuditRecord:
+    """Return a record with the numbers of answers, and the range that follows from them."""
+    scores = after.scores
+    given = np.asarray(scores.is_positive)[np.searchsorted(scores.rows, rows)]
+    labels = [after.positive if one else after.negative for one in given.tolist()]
+    pairs = [(one, answer) for one, answer in zip(labels, said, strict=True) if answer is not None]
+    return replace(
+        record,
+        after=after.wrong_share_interval,
+        n_sure=len(pairs),
+        n_wrong=sum(label != answer for label, answer in pairs),
+        contradicts_model=after.judged is not None and after.judged.contradicts_model,
+    )
+
+
+@contextmanager
+def _table_at_hand(check: LabelCheck, table: Any) -> Iterator[Table | None]:
+    """Open the table of a check; None if it is not at its original path and no other is given."""
+    path = check.source.path
+    if table is None and (
+        not check.settings.is_of_table or path is None or not Path(path).exists()
+    ):
+        yield None
+        return
+    with open_checked(check, table) as opened:
+        yield opened
+
+
+def _with_cells(check: LabelCheck, table: Table | None) -> LabelCheck:
+    """Return the check with the cells of rows that are new on the list to look at."""
+    new = [row for row in check.candidates if not row.cells]
+    if table is None or not new or not check.columns:
+        return check
+    positions = [table.position(name) for name in check.columns]
+    found = {row.row: row for row in with_cells(new, lambda top: table.cells(top, positions))}
+    return replace(check, candidates=tuple(found.get(row.row, row) for row in check.candidates))

@@ -6,7 +6,7 @@ files and recompute nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from rankprune.run._directory import (
     RunFiles,
     open_run,
     own_place,
+    replace_files,
     save_run,
 )
 from rankprune.run._findings import (
@@ -421,6 +422,26 @@ class LabelCheck:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             path = own_place(run.paths[SCORES].with_name(RESULT))
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error
+
+
+def replace_check(
+    folder: Path,
+    run: RunFiles,
+    check: LabelCheck,
+    files: Mapping[str, Content],
+    *,
+    without: tuple[str, ...],
+) -> None:
+    """Replace the check in a run directory, together with some files; the others stay.
+
+    Parameters
+    ----------
+    folder, run, files, without
+        As in `replace_files`.
+    check : LabelCheck
+    """
+    files = {**files, SCORES: check._write_scores}
+    replace_files(folder, run, files, result=check.to_dict(), without=without)
 
 
 def scores_key_of(run: RunFiles) -> str:

@@ -655,6 +655,15 @@ def audit_progress(counts: Mapping[str, int]) -> str:
 # ---- the blind audit
 
 
+def answers_words(record: AuditRecord) -> str:
+    """Return how many rows were judged for an audit, and what became of the answers."""
+    wrong = "1 label is wrong" if record.n_wrong == 1 else f"{record.n_wrong:,} labels are wrong"
+    n_unclear = record.n_judged - record.n_sure
+    has = "has" if n_unclear == 1 else "have"
+    unclear = f", {count(n_unclear, 'row')} {has} no clear answer" if n_unclear else ""
+    return f"{count(record.n_judged, 'row')} judged: {wrong}{unclear}."
+
+
 def drawn_line(draw: Draw) -> str:
     """Return which rows were drawn for an audit."""
     rows = count(len(draw.rows), "row")
