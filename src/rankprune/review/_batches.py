@@ -119,5 +119,8 @@ def _next(check: LabelCheck, n: int, about: str | None) -> dict[str, Any] | None
     n = min(n, rows_left(check))
     if not n:
         return None
+    if check.judged is not None and check.judged.contradicts_model:
+        # What is planned rests on the model.
+        return {"n": n, "width": None, "words": None}
     width = check.planned_audit((n,), about=about)[n]["model"]
     return {"n": n, "width": width, "words": f"about ±{points(width / 2)}"}

@@ -109,6 +109,7 @@ function show(card) {
   state.shownAt = performance.now();
   hideResult();
   at("card").hidden = !card;
+  at("answers").classList.toggle("without-row", !card);
   at("done").hidden = Boolean(card);
   for (const button of document.querySelectorAll("button[data-answer]")) {
     button.hidden = !card;
@@ -168,8 +169,8 @@ function showProgress(found) {
   at("bar").value = found.done;
   const batch = found.batch > 1 ? `Batch ${found.batch}: ` : "";
   const parts = [`${batch}${found.done} of ${found.total} judged, ${found.left} left`];
-  if (found.minutes_left !== null) {
-    const minutes = Math.ceil(found.minutes_left);
+  if (found.minutes_left !== null && found.left) {
+    const minutes = Math.max(1, Math.ceil(found.minutes_left));
     parts.push(`about ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
   }
   if (found.recent?.n) parts.push(`${found.recent.flips} of the last ${found.recent.n} answers were flips`);
@@ -280,7 +281,7 @@ function showResult(found) {
     rangeOf("before", "Before any row was judged", wordsOf(before), before, end),
     rangeOf("after", `After ${rows}`, wordsOf(after), after, end),
   ];
-  if (next) {
+  if (next?.width) {
     const low = Math.max(0, Math.min(after.estimate - next.width / 2, end - next.width));
     const planned = { low, high: Math.min(end, low + next.width) };
     parts.push(rangeOf("planned", `Expected after ${next.n} more`, next.words, planned, end));
@@ -288,15 +289,15 @@ function showResult(found) {
   at("ranges").replaceChildren(...parts);
   at("end").textContent = percent(end);
   at("judged").textContent = found.answers;
-  at("more").hidden = !next;
-  at("more").replaceChildren(...(next ? [moreText(next), " ", keyOf("Enter")] : []));
+  at("deal").hidden = !next;
+  at("deal").replaceChildren(...(next ? [moreText(next), " ", keyOf("Enter")] : []));
   at("stop").textContent = stopText(next);
   at("result-heading").focus();
 }
 
 const wordsOf = (range) => `${percent(range.low)} to ${percent(range.high)}, most likely ${percent(range.estimate)}`;
 
-const moreText = (next) => `Judge ${next.n} more: the range would shrink to ${next.words}`;
+const moreText = (next) => `Judge ${next.n} more${next.words ? `: the range would shrink to ${next.words}` : ""}`;
 
 function keyOf(name) {
   const key = document.createElement("kbd");
@@ -307,7 +308,7 @@ function keyOf(name) {
 function stopText(next) {
   const command = document.body.dataset.next;
   const saved = `${next ? "Or stop here: the" : "The"} result is saved, and you can close this page.`;
-  return command ? `${saved} Next: ${command}` : saved;
+  return next && command ? `${saved} To judge more rows later, run: ${command}` : saved;
 }
 
 // The words say it all; the bar is for the eye alone.
@@ -357,7 +358,7 @@ async function alone(work) {
   if (state.busy) return;
   state.busy = true;
   say("");
-  const buttons = [...document.querySelectorAll(".answers button, #more")];
+  const buttons = [...document.querySelectorAll(".answers button, #deal")];
   buttons.forEach((button) => { button.disabled = true; });
   try {
     await work();
@@ -481,6 +482,7 @@ const search = () => alone(async () => {
 // ---- listening
 
 function note() {
+  if (!state.card) return;
   at("answers").classList.add("noting");
   at("note").focus();
 }
@@ -509,7 +511,7 @@ document.addEventListener("keydown", (event) => {
 for (const button of document.querySelectorAll("button[data-answer]")) {
   button.addEventListener("click", () => decide(button.dataset.answer, button));
 }
-at("more")?.addEventListener("click", more);
+at("deal")?.addEventListener("click", more);
 at("back").addEventListener("click", back);
 at("forward").addEventListener("click", forward);
 at("undo").addEventListener("click", undo);
