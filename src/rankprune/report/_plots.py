@@ -78,7 +78,8 @@ def draw_ranges(check: LabelCheck, ax: Any) -> None:
     )
     most = max(before.wrong_share.high, after.high)
     for height, interval, color, words in rows:
-        ax.plot([interval.low, interval.high], [height, height], color=color, linewidth=7)
+        ends = [interval.low, interval.high]
+        ax.plot(ends, [height, height], color=color, linewidth=7, solid_capstyle="butt")
         ax.annotate(
             words,
             ((interval.low + interval.high) / 2, height),

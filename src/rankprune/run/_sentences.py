@@ -320,8 +320,10 @@ def _unsure_notes(check: LabelCheck, n_unsure: int) -> list[str]:
     rows = f"{n_unsure:,} more {'row has' if n_unsure == 1 else 'rows have'} no clear answer"
     if check.judged.method == "model" and not check.judged.contradicts_model:
         return [f"{rows} and {'is' if n_unsure == 1 else 'are'} not used."]
-    counts = "counts" if n_unsure == 1 else "count"
-    return [f"{rows}: {counts} as right for the lower end of a range, as wrong for the upper end."]
+    they = "it counts" if n_unsure == 1 else "they count"
+    return [
+        f"{rows}; {they} as right for the lower end of a range, and as wrong for the upper end."
+    ]
 
 
 def range_before_words(check: LabelCheck) -> str:
