@@ -10,7 +10,7 @@ from rankprune.cli._output import say
 
 
 def refuse_no_limit(asked: dict[str, Any]) -> None:
-    """Raise an error if it is said what to compare, but not with what."""
+    """Raise an error if there is no limit that --fail-on could compare with."""
     if asked["fail_on"] is not None and asked["fail_over"] is None:
         raise click.UsageError("--fail-on only works with --fail-over, such as --fail-over 5%.")
 
