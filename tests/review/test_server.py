@@ -17,6 +17,12 @@ def test_no_acknowledged_decision_is_lost_when_the_server_is_killed(bench):
     assert bench.kills(10) > 10
 
 
+def test_no_answer_of_an_audit_is_lost_or_counted_twice_when_the_server_is_killed(bench):
+    n_answers, n_batches = bench.batch_kills(4)
+    assert n_answers > 4
+    assert n_batches
+
+
 def test_simultaneous_reviewers_lose_and_duplicate_nothing(bench):
     assert len(bench.crowd(200)) == 200
 

@@ -552,6 +552,8 @@ def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
         and all(isinstance(row, int) and row >= 0 for _, row, *_ in rows)
         and all((is_positive, suspect) in FOUR for _, _, is_positive, suspect, _ in rows)
         and all(isinstance(stratum, int) for stratum in strata)
+        and (is_by_four or all(0 <= stratum < len(of_strata) for stratum in strata))
+        and (is_by_four or all(of_strata[one[-1]][0] == one[2] for one in rows))
         and len(counts) == len(of_strata)
         and all(drawn[i] <= count for i, count in enumerate(counts))
         and 0 < len(rows) == sum(drawn[i] for i in range(len(counts)))
