@@ -130,7 +130,9 @@ def test_labels_that_are_all_wrong_leave_no_auc_to_estimate():
 
 def test_the_wording_of_the_reasons():
     rates = NoiseRates.from_label_error_rates(0.25, 0.125, 0.5)
-    settle = "A person who judges 25 rows would narrow it down; so may a better model."
+    settle = (
+        "A person who judges 25 rows drawn at random would narrow it down; so may a better model."
+    )
     assert _decide("it is so", rates, wrong(0.2, 0.3))[1] == (
         "The probabilities do not tell the labels apart: it is so.",
         settle,

@@ -29,7 +29,9 @@ SAME_BIN_REASON = (
     "out, such as by their ranks"
 )
 
-WHAT_WOULD_SETTLE_IT = "A person who judges 25 rows would narrow it down; so may a better model."
+WHAT_WOULD_SETTLE_IT = (
+    "A person who judges 25 rows drawn at random would narrow it down; so may a better model."
+)
 MORE_ROWS_WOULD_SETTLE_IT = (
     "More rows would settle it, or a person who checks a random sample of them."
 )

@@ -400,7 +400,7 @@ def trust_points(check: LabelCheck) -> list[Point]:
         _groups(check),
         _duplicates(check),
         *_repeated(check),
-        _people(check),
+        *_people(check),
     ]
 
 
@@ -527,23 +527,19 @@ def _duplicates(check: LabelCheck) -> Point:
     return Point(question, "beware", answer, look if found.n_contradicting else "")
 
 
-def _people(check: LabelCheck) -> Point:
+def _people(check: LabelCheck) -> list[Point]:
+    """Return what people who judged rows found, if any did."""
+    if check.judged is None:
+        return []
     question = "Did people judge rows blindly?"
-    judged, n = check.judged, n_judged(check)
-    if judged is not None and n:
-        answer = f"Yes, {count(n, 'row')}; the range was {range_before_words(check)} before."
-        if judged.contradicts_model:
-            return Point(question, "beware", f"{answer}{contradiction_words(check)}")
-        return Point(question, "good", answer)
-    if judged is not None:
-        return Point(question, "open", " ".join(judged_notes(check)))
-    needed = check.verdict.level != "clean" and rows_left(check) >= BATCH
-    return Point(
-        question,
-        "open",
-        "No.",
-        f"A person who judges {BATCH} rows with rankprune audit narrows the range." * needed,
+    if not n_judged(check):
+        more = f"A person who judges {BATCH} other rows can narrow the range."
+        return [Point(question, "open", " ".join(judged_notes(check)), more)]
+    answer = (
+        f"Yes, {count(n_judged(check), 'row')}; the range was {range_before_words(check)} before."
     )
+    level: Level = "beware" if check.judged.contradicts_model else "good"
+    return [Point(question, level, f"{answer}{contradiction_words(check)}")]
 
 
 def _repeated(check: LabelCheck) -> list[Point]:
@@ -560,7 +556,7 @@ def _other_folds(check: LabelCheck, found: Stability) -> Point:
             question,
             "bad",
             f"Yes: with other folds and seeds the verdict is “{found.level}”.",
-            f"A person who judges {BATCH} rows can settle the verdict.",
+            "People who judge a random sample of rows can settle the verdict.",
         )
     n_again = found.n_stay + found.n_new
     if found.n_stay == max(found.n_suspects, n_again):
