@@ -289,9 +289,7 @@ class TestSettle:
         assert (record.n_judged, record.n_sure, record.n_disagreements) == (25, 24, 1)
         assert record.reviewers == ("ann", "ben")
 
-    def test_new_candidates_have_their_cells_if_the_table_is_at_hand(
-        self, tmp_path, monkeypatch
-    ):
+    def test_new_candidates_have_their_cells_if_the_table_is_at_hand(self, tmp_path, monkeypatch):
         monkeypatch.setattr("rankprune.check._shown_rows.MAX_SHOWN", 5)
         path, _, truth = noisy_csv(tmp_path, n=200)
         run = check_table(path, "label", scorer=None).save(tmp_path / "run")
