@@ -12,6 +12,7 @@ COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
 
 # Arguments in Python, and what they are called on the command line.
 FLAGS = {
+    "about": "--about",
     "cv": "--folds",
     "delimiter": "--delimiter",
     "drop": "--drop",
@@ -30,6 +31,7 @@ FLAGS = {
     "image_root": "--image-root",
     "keep": "--keep",
     "label": "--label",
+    "method": "--method",
     "methods": "--method",
     "model": "--model",
     "n": "--n",

@@ -458,6 +458,7 @@ def _refuse_impossible(check: LabelCheck) -> None:
         and check.n_suspects <= check.n_candidates <= check.n_rows <= check.source.n_rows
         and check.n_rows > 0
         and check.noise_rates.intervals is not None
+        and check.estimated_rates.intervals is not None
     )
     if not possible:
         raise ValueError("expected as many rows as labels, and as many labels as suspects, or more")

@@ -691,8 +691,6 @@ def plan_title(check: LabelCheck, about: Any = None) -> str:
 
 def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
     """Return the result of the audit as one sentence."""
-    if record.is_finished and n_judged(check):
-        return headline(check)
     found = record.estimate
     if not record.is_finished:
         are = "is" if record.n_unjudged == 1 else "are"
@@ -702,15 +700,15 @@ def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
             f"{count(n_drawn, 'row')} {are} still to be judged."
         )
     if found is None:
-        return f"None of {count(record.n_judged, 'judged row')} has a clear answer."
-    # Audits of the first release left the result of the check as it was.
+        return headline(check)
+    by_audit = check.intervals if n_judged(check) else found
     return (
         f"A blind audit of {count(found.n_drawn, 'row')} finds "
-        f"{percent(found.wrong_share.estimate)} of your labels wrong ({found.level:.0%} interval "
-        f"{percent(found.wrong_share.low)} to {percent(found.wrong_share.high)}): "
-        f"{percent(found.positive_label_error_rate.estimate)} of those that say "
-        f"{check.positive!r} and {percent(found.negative_label_error_rate.estimate)} of those that "
-        f"say {check.negative!r}."
+        f"{percent(by_audit.wrong_share.estimate)} of your labels wrong ({found.level:.0%} interval "
+        f"{percent(by_audit.wrong_share.low)} to {percent(by_audit.wrong_share.high)}): "
+        f"{percent(by_audit.positive_label_error_rate.estimate)} of those that say "
+        f"{check.positive!r} and {percent(by_audit.negative_label_error_rate.estimate)} of those "
+        f"that say {check.negative!r}."
     )
 
 
