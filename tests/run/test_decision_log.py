@@ -364,6 +364,11 @@ class TestSchema:
         with DecisionLog(path) as log:
             batch = replace(TestDraws.batch, batch=1)
             assert log.keep_draw(batch) == replace(batch, id=2) == log.last_draw()
+        # The first release can go on with the copy.
+        other = sqlite3.connect(path.with_name("review.schema-1.sqlite"))
+        assert other.execute("PRAGMA user_version").fetchone() == (1,)
+        assert other.execute("SELECT uid FROM decisions").fetchall() == [(BASE.uid,)]
+        other.close()
 
     def test_processes_that_open_it_at_once_do_that_once(self, first_release):
         path, drawn = first_release

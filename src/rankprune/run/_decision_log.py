@@ -23,6 +23,7 @@ from rankprune.exceptions import TableError
 from rankprune.run._decisions import ANSWERS, UNDO, UNSURE, Decision, Mode, Outcome, outcomes
 from rankprune.run._judged_rows import METHODS, Method
 from rankprune.run._sqlite_errors import Locked, damaged, explaining, read_only
+from rankprune.storage._atomic import write_whole
 from rankprune.storage._claims import Claim, temporary_folder
 
 _T = TypeVar("_T")
@@ -261,6 +262,8 @@ class DecisionLog:
         if is_new:
             _create(connection)
         elif schema == _FIRST_SCHEMA:
+            if self._copy is None:
+                _keep_copy(connection, self.path)
             _bring_up_to_date(connection)
 
     def refuse_unwritable(self) -> None:
@@ -497,6 +500,13 @@ def _create(connection: sqlite3.Connection) -> None:
         f"BEGIN IMMEDIATE; {_TABLES} {_GUARDS} PRAGMA user_version = {SCHEMA}; "
         f"PRAGMA application_id = {_APPLICATION}; COMMIT;"
     )
+
+
+def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
+    """Copy a log of the first release before it changes, so that this release can still read it."""
+    place = path.with_name(f"{path.stem}.schema-{_FIRST_SCHEMA}{path.suffix}")
+    if not place.exists():
+        write_whole(place, connection.serialize())
 
 
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
