@@ -143,9 +143,7 @@ class TestRecord:
         with DecisionLog(run / LOG_FILE) as log:
             draw = log.last_draw()
         rows = np.asarray([row for row, _, _ in draw.rows])
-        is_positive, suspect = labels[rows] == 1, check.scores.suspect[rows]
-        stratum = 2 * ~is_positive + ~suspect
-        sample = audit.AuditSample(rows, is_positive, suspect, stratum, draw.sizes, True, False)
+        sample = replace(draw.sample(), positive=True, negative=False)
         answers = [bool(truth[row]) for row in rows]
         expected = audit.compare_errors(sample, answers, before[rows], after[rows])
         found = audit_record(run).before_after
@@ -158,7 +156,7 @@ class TestRecord:
         record.save(run)
         assert AuditRecord.load(run) == record
         content = json.loads((run / "audit.json").read_text())
-        assert content["schema"] == 1
+        assert content["schema"] == 2
         assert content["estimate"]["wrong_share"]["estimate"] > 0
         replace(record, scores_sha256="other").save(run)
         assert AuditRecord.load(run) is None

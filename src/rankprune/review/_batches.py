@@ -39,7 +39,7 @@ class Batches:
     ) -> None:
         self._folder, self._queue, self._table, self._report = folder, queue, table, report
         # The result is computed once for all reviewers, and again after every change.
-        self._lock = threading.Lock()
+        self._lock, self._is_over = threading.Lock(), False
         self._state: tuple[str, ...] | None = None
         self._shown: dict[str, Any] = {}
 
@@ -72,11 +72,18 @@ class Batches:
             draw_rows(self._folder, log, self._next_size(), about=last.about, method="model")
             self._catch_up()
 
+    def close(self) -> None:
+        """Wait for the result that is being saved, and save none after that."""
+        with self._lock:
+            self._is_over = True
+
     def _next_size(self) -> int:
         return len(self._queue.draws[0].rows)
 
     def _catch_up(self) -> None:
         """Add the batches that this process or another one has drawn."""
+        if self._is_over:
+            raise TableError("The server is about to end. Every answer is saved.")
         log, known = self._queue.log, self._queue.draws
         found = log.patiently(log.last_draws)
         if [draw.id for draw in found[: len(known)]] != [draw.id for draw in known]:

@@ -292,7 +292,7 @@ class ReviewQueue:
         return found
 
     def n_missing(self) -> int:
-        """Return how many rows of the audit somebody still has to judge."""
+        """Return how many rows of the audit still have to be judged."""
         self._refresh()
         with self._lock:
             return self._n_missing()

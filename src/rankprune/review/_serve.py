@@ -75,9 +75,14 @@ def open_queue(
         draws = current_draws(run, log) if mode == "audit" else []
         order = most_suspicious(rows, top) if mode == "review" else []
         queue = ReviewQueue(rows, log, mode, order, draws=draws, overlap=overlap)
-        if mode == "audit":
-            queue.batches = Batches(folder, queue, table, report)
-        yield queue
+        if mode == "review":
+            yield queue
+            return
+        queue.batches = Batches(folder, queue, table, report)
+        try:
+            yield queue
+        finally:
+            queue.batches.close()
 
 
 @dataclass(frozen=True)

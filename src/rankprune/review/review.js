@@ -281,9 +281,11 @@ function showResult(found) {
     rangeOf("before", "Before any row was judged", wordsOf(before), before, end),
     rangeOf("after", `After ${rows}`, wordsOf(after), after, end),
   ];
-  if (next?.width) {
-    const low = Math.max(0, Math.min(after.estimate - next.width / 2, end - next.width));
-    const planned = { low, high: Math.min(end, low + next.width) };
+  if (next?.width && after.high > after.low) {
+    // Nobody knows where it will be; this keeps the most likely share where it is in the range now.
+    const part = next.width / (after.high - after.low);
+    const from = (value) => after.estimate + part * (value - after.estimate);
+    const planned = { low: Math.max(0, from(after.low)), high: Math.min(end, from(after.high)) };
     parts.push(rangeOf("planned", `Expected after ${next.n} more`, next.words, planned, end));
   }
   at("ranges").replaceChildren(...parts);

@@ -23,6 +23,7 @@ from rankprune.exceptions import TableError
 from rankprune.run._decisions import ANSWERS, UNDO, UNSURE, Decision, Mode, Outcome, outcomes
 from rankprune.run._judged_rows import METHODS, Method
 from rankprune.run._sqlite_errors import Locked, damaged, explaining, read_only
+from rankprune.storage._atomic import write_whole
 from rankprune.storage._claims import Claim, temporary_folder
 
 _T = TypeVar("_T")
@@ -261,6 +262,8 @@ class DecisionLog:
         if is_new:
             _create(connection)
         elif schema == _FIRST_SCHEMA:
+            if self._copy is None:
+                _keep_copy(connection, self.path)
             _bring_up_to_date(connection)
 
     def refuse_unwritable(self) -> None:
@@ -499,6 +502,13 @@ def _create(connection: sqlite3.Connection) -> None:
     )
 
 
+def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
+    """Copy a log of the first release before it changes, so that this release can still read it."""
+    place = path.with_name(f"{path.stem}.schema-{_FIRST_SCHEMA}{path.suffix}")
+    if not place.exists():
+        write_whole(place, connection.serialize())
+
+
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     """Add what the first release did not store, all of it or nothing."""
     connection.execute("BEGIN IMMEDIATE")
@@ -552,6 +562,8 @@ def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
         and all(isinstance(row, int) and row >= 0 for _, row, *_ in rows)
         and all((is_positive, suspect) in FOUR for _, _, is_positive, suspect, _ in rows)
         and all(isinstance(stratum, int) for stratum in strata)
+        and (is_by_four or all(0 <= stratum < len(of_strata) for stratum in strata))
+        and (is_by_four or all(of_strata[one[-1]][0] == one[2] for one in rows))
         and len(counts) == len(of_strata)
         and all(drawn[i] <= count for i, count in enumerate(counts))
         and 0 < len(rows) == sum(drawn[i] for i in range(len(counts)))

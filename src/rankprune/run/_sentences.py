@@ -663,7 +663,12 @@ def answers_words(record: AuditRecord) -> str:
     n_unclear = record.n_judged - record.n_sure
     has = "has" if n_unclear == 1 else "have"
     unclear = f", {count(n_unclear, 'row')} {has} no clear answer" if n_unclear else ""
-    return f"{count(record.n_judged, 'row')} judged: {wrong}{unclear}."
+    said = f"{count(record.n_judged, 'row')} judged: {wrong}{unclear}."
+    if record.method == "design" or not record.n_wrong:
+        return said
+    return (
+        f"{said} They were drawn where answers tell most, so this is not the share of all labels."
+    )
 
 
 def drawn_line(draw: Draw) -> str:
