@@ -93,7 +93,7 @@ def test_a_check_compares_the_end_that_was_asked_for(command, tmp_path):
 
 
 def test_after_an_audit_the_audited_answer_is_compared(command, tmp_path):
-    path, labels, truth = noisy_csv(tmp_path, n=300)
+    path, _, truth = noisy_csv(tmp_path, n=300)
     check = check_table(path, "label", scorer=None)
     sample = check.draw_audit(100, random_state=0)
     settled = check.settle(sample, [("no", "yes")[label] for label in truth[sample.rows]])

@@ -113,7 +113,7 @@ def test_rates_of_the_rest_leave_out_what_was_found():
     rates = NoiseRates.from_label_error_rates(0.4, 0.2, 0.5)
     settled, right = np.array([0, 1, 10]), np.array([False, True, True])
     rest = rates_of_rest(rates, given, settled, right)
-    # 4 of 10 positives are wrong, 1 of the 2 judged ones was; 2 of 10 negatives, the judged one was.
+    # Of 10 positives 4 are wrong, and 1 of 2 judged ones; of 10 negatives 2, and the judged one.
     assert rest.positive_label_error_rate == pytest.approx(3 / 8)
     assert rest.negative_label_error_rate == pytest.approx(1 / 9)
     every = np.arange(10)
@@ -122,9 +122,7 @@ def test_rates_of_the_rest_leave_out_what_was_found():
     assert many.positive_label_error_rate == pytest.approx(0.5)
 
 
-def test_a_reviewed_model_takes_the_judged_labels_and_the_audited_rates(
-    audited, data, monkeypatch
-):
+def test_a_reviewed_model_takes_the_judged_labels_and_the_audited_rates(audited, data, monkeypatch):
     fits = []
     real = _train.RankPruningClassifier
 
@@ -250,8 +248,7 @@ class TestReviewAndAudit:
         assert command("export", run, "--reviewed", "-o", out, "-q")[0] == 0
         assert cells(out)[f"r{row:04d}"] == ("no", "yes")[self.truth[row]]
         trail = [
-            json.loads(line)
-            for line in (tmp_path / "out.csv.trail.jsonl").read_text().splitlines()
+            json.loads(line) for line in (tmp_path / "out.csv.trail.jsonl").read_text().splitlines()
         ]
         assert sum(entry["mode"] == "audit" for entry in trail) == 25
         assert {entry["stands"] for entry in trail} == {True}

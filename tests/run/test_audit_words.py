@@ -181,7 +181,7 @@ class TestOffer:
         assert headline(every).endswith("no rows are left to judge.")
 
     def test_of_very_many_rows_it_has_no_number(self, check, monkeypatch):
-        monkeypatch.setattr("rankprune.run._offer._MOST_GIVEN", 1000)
+        monkeypatch.setattr("rankprune.run._offer._MOST_IF_FAST", 1000)
         assert offer_of(check) == Offer(25, None)
 
     def test_points_have_a_decimal_below_ten(self):
@@ -198,7 +198,7 @@ class TestPlan:
     def test_sizes_of_which_no_more_are_left(self, check):
         assert sizes_to_plan(check) == [25, 50, 100, 200]
         assert sizes_to_plan(check, 30) == [25, 30, 50, 100, 200]
-        with pytest.raises(ValueError, match="n must be at most the number of rows .* 1500, got"):
+        with pytest.raises(ValueError, match=r"n must be at most the number of rows .* 1500, got"):
             sizes_to_plan(check, 1501)
 
     def test_the_title_names_what_is_planned(self, check):

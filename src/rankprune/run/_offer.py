@@ -14,9 +14,9 @@ from rankprune.run._judged_rows import PLANNED_SIZES, OpenRows, posterior_of
 if TYPE_CHECKING:
     from rankprune.run._label_check import LabelCheck
 
-# Of more rows, the offer is made without a number: sorting a million rows into strata takes half a
-# second, too long only where nothing was fitted.
-_MOST_ROWS, _MOST_GIVEN = 20_000_000, 500_000
+# Of more rows, the offer is made without a number: sorting a million rows into strata takes about
+# .6 s, too long where the check itself is fast, because nothing or a single model was fitted.
+_MOST_ROWS, _MOST_IF_FAST = 20_000_000, 300_000
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def rows_left(check: LabelCheck) -> int:
 
 def _width_after(check: LabelCheck) -> float | None:
     """Return the width that `LabelCheck.planned_audit` gives, unless it would take too long."""
-    if check.n_rows > (_MOST_ROWS if check.out_of_fold else _MOST_GIVEN):
+    is_fast = not check.out_of_fold or check.settings.scorer is None
+    if check.n_rows > (_MOST_IF_FAST if is_fast else _MOST_ROWS):
         return None
     found = OpenRows(check)
     widths = planned_widths(
