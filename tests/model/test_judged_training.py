@@ -181,7 +181,7 @@ def test_exports_leave_out_wrong_labels_or_correct_them(audited, data, tmp_path)
     assert cells(tmp_path / "c.csv")[f"r{row[0]:04d}"] == ("yes", "no")[truth[row[0]]]
 
 
-def test_rows_that_were_judged_in_python_are_settled_without_a_log(audited, data, tmp_path):
+def test_rows_that_were_judged_in_python_are_settled_without_a_log(audited, command, tmp_path):
     run = audited.save(tmp_path / "run")
     found = read_settled(run, LabelCheck.load(run))
     rows, right = judged_labels(audited)
@@ -192,6 +192,13 @@ def test_rows_that_were_judged_in_python_are_settled_without_a_log(audited, data
     assert len(trail) == 50
     assert sum(entry["changed"] for entry in trail) == audited.judged.n_wrong
     assert {entry["note"] for entry in trail} == {"judged outside of the page"}
+    for words in (
+        ("train", run, "-o", tmp_path / "m.skops"),
+        ("export", run, "-o", tmp_path / "a.csv"),
+    ):
+        code, _, err = command(*words, "--reviewed")
+        assert code == 0, err
+        assert "50 labels were settled" in err
 
 
 class TestReviewAndAudit:

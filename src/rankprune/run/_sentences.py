@@ -623,6 +623,9 @@ def settled_lines(settled: Settled) -> list[str]:
     if settled.n_overruled:
         rows = count(settled.n_overruled, "row")
         lines.append(f"On {rows}, review and audit disagree: the later answer counts.")
+    n = len(settled.by_consensus)
+    if n:
+        lines.append(f"{n:,} of them {'was' if n == 1 else 'were'} settled by the consensus.")
     for number, why in (
         (settled.n_unsure, "reviewers are unsure"),
         (settled.n_disagreements, "reviewers disagree"),
@@ -709,10 +712,10 @@ def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
     if found is None:
         return headline(check)
     by_audit = check.intervals if n_judged(check) else found
+    total = by_audit.wrong_share
     return (
-        f"A blind audit of {count(found.n_drawn, 'row')} finds "
-        f"{percent(by_audit.wrong_share.estimate)} of your labels wrong ({found.level:.0%} interval "
-        f"{percent(by_audit.wrong_share.low)} to {percent(by_audit.wrong_share.high)}): "
+        f"A blind audit of {count(found.n_drawn, 'row')} finds {percent(total.estimate)} of your "
+        f"labels wrong ({found.level:.0%} interval {percent(total.low)} to {percent(total.high)}): "
         f"{percent(by_audit.positive_label_error_rate.estimate)} of those that say "
         f"{check.positive!r} and {percent(by_audit.negative_label_error_rate.estimate)} of those "
         f"that say {check.negative!r}."

@@ -53,6 +53,8 @@ class Settled:
         All decisions, including those that were undone.
     stale : frozenset of str
         The uids of those about rows that have changed since.
+    by_consensus : frozenset of int
+        Rows on which reviewers disagree, settled by the consensus of their answers.
     """
 
     rows: NDArray[np.intp]
@@ -65,6 +67,7 @@ class Settled:
     stale: frozenset[str]
     n_judged: int = 0
     n_overruled: int = 0
+    by_consensus: frozenset[int] = frozenset()
 
     def trail(self, run: LabelCheck) -> Iterator[dict[str, Any]]:
         """Yield every decision and what became of it, as values that JSON can hold."""
@@ -87,6 +90,7 @@ class Settled:
                 "given": None if was is None else _name(run, was),
                 "settled": None if settled is None else _name(run, settled),
                 "changed": settled is not None and settled != was,
+                **({"consensus": True} if one.row in self.by_consensus else {}),
             }
 
 
