@@ -773,10 +773,12 @@ def audit_notes(check: LabelCheck, record: AuditRecord) -> list[str]:
         if found.n_unsure and not n_judged(check):
             have = "has" if found.n_unsure == 1 else "have"
             rows = count(found.n_drawn, "row")
-            notes.append(f"{found.n_unsure:,} of {rows} {have} no clear answer.")
+            line = f"{found.n_unsure:,} of {rows} {have} no clear answer"
+            if record.n_disagreements:
+                line += f"; reviewers disagree on {record.n_disagreements:,} of them"
+            notes.append(f"{line}.")
     elif n_judged(check):
         notes.append(intervals_line(check))
-    if record.n_disagreements:
-        rows = count(record.n_disagreements, "row")
-        notes.append(f"Reviewers disagree on {rows}.")
+    if record.n_disagreements and (found is None or n_judged(check)):
+        notes.append(f"Reviewers disagree on {count(record.n_disagreements, 'row')}.")
     return [*notes, *record.notes]
