@@ -74,6 +74,7 @@ def test_an_interrupt_ends_the_page_of_an_audit_and_its_result_is_printed(folder
     process = start(folder, "audit", run, *words)
     client = bench.Client(process.stdout.readline().strip())
     client.judge(answer="positive")
+    assert len(client.acknowledged) == 6
     client.close()
     process.send_signal(signal.SIGINT)
     said, errors = process.communicate(timeout=30)
