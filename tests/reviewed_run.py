@@ -79,12 +79,12 @@ def open_queue(folder, run):
 @pytest.fixture
 def drawn(run):
     """The sample of an audit of 60 rows."""
-    from rankprune.review import draw_sample
+    from rankprune.review import draw_rows
     from rankprune.run._decision_log import DecisionLog
     from rankprune.run._directory import LOG_FILE
 
     with DecisionLog(run / LOG_FILE) as log:
-        return draw_sample(run, log, 60, seed=0)
+        return draw_rows(run, log, 60, method="design", seed=0)
 
 
 @pytest.fixture

@@ -10,14 +10,15 @@ import click
 
 from rankprune.cli._answers import answers_options, labeled_path, refuse_labeled
 from rankprune.cli._flags import in_flags
+from rankprune.cli._limit import apply_limit, refuse_no_limit
 from rankprune.cli._options import (
     RUN,
-    SHARE,
     TABLE,
     add_options,
     force_option,
     form_option,
     learned_options,
+    limit_options,
     look_here,
     read_options,
     shared_arguments,
@@ -70,12 +71,6 @@ from rankprune.cli._reviewed import say_settled
         help="Number of scoring rounds; from the second on, models are fitted without suspects.",
     ),
     click.option(
-        "--fail-over",
-        type=SHARE,
-        metavar="SHARE",
-        help="Exit with 1 if more labels than this share are wrong, such as 5%.",
-    ),
-    click.option(
         "-o",
         "--output",
         type=RUN,
@@ -95,6 +90,7 @@ from rankprune.cli._reviewed import say_settled
         help="Column whose cells are never stored; may be repeated.",
     ),
 )
+@limit_options
 @answers_options
 @form_option("text", "json", "jsonl", "csv")
 @force_option
@@ -113,6 +109,7 @@ def check(table: str, **asked: Any) -> None:
     from rankprune.run._directory import LOG_FILE, REPORT, check_place
     from rankprune.table._missing_column import refuse_missing_column
 
+    refuse_no_limit(asked)
     look_here(asked["model"])
     if table != "-":
         how = {name: asked[name] for name in ("encoding", "delimiter")}
@@ -138,11 +135,10 @@ def check(table: str, **asked: Any) -> None:
         say(f"\nRows:   {labeled}", asked["quiet"])
     if place is not None:
         say(f"{'' if labeled else chr(10)}Report: {place / REPORT}", asked["quiet"])
-        say(f"Next:   {_next_step(found, place)}", asked["quiet"])
         if (place / LOG_FILE).is_file():
             _say_kept_decisions(found, place, asked["quiet"])
-    if asked["fail_over"] is not None:
-        _fail_over(found, asked["fail_over"])
+        _say_next(found, place, asked["quiet"])
+    apply_limit(found, asked)
 
 
 def _checked(table: str, labeled: Path | None, asked: dict[str, Any]) -> Any:
@@ -166,11 +162,18 @@ def _checked(table: str, labeled: Path | None, asked: dict[str, Any]) -> Any:
     return check_answers(table, asked["label"], labeled=labeled, **told, **arguments)
 
 
-def _next_step(found: Any, place: Path) -> str:
-    """Return the command to run next: people decide where the check could not tell."""
-    if found.verdict.level == "cannot tell":
-        return next_command("audit", place)
-    return next_command("train", place, "-o", "model.skops")
+def _say_next(found: Any, place: Path, quiet: bool) -> None:
+    """End with the range and the offer to narrow it; people decide where the check cannot tell."""
+    from rankprune.run._offer import offer_of
+    from rankprune.run._sentences import offer_line
+
+    if found.verdict.level != "cannot tell":
+        say(f"Next:   {next_command('train', place, '-o', 'model.skops')}", quiet)
+    if quiet:
+        return
+    line = offer_line(found, offer_of(found), next_command("audit", place))
+    if line:
+        say(line)
 
 
 def _say_kept_decisions(found: Any, place: Path, quiet: bool) -> None:
@@ -183,18 +186,6 @@ def _say_kept_decisions(found: Any, place: Path, quiet: bool) -> None:
         say_settled(settled, quiet)
     except (OSError, ValueError) as error:
         say(f"warning: {in_flags(str(error))}", quiet)
-
-
-def _fail_over(found: Any, allowed: float) -> None:
-    """Exit with 1 if too many labels are wrong, by an estimate that can be trusted."""
-    from rankprune.run._sentences import exceeds_words, not_judged_words
-
-    why_not = not_judged_words(found, allowed)
-    if why_not:
-        say(f"--fail-over was not applied: {why_not}")
-    elif found.wrong_share > allowed:
-        say(exceeds_words(found, allowed))
-        raise click.exceptions.Exit(1)
 
 
 def _say_notes(found: Any, quiet: bool) -> None:

@@ -20,8 +20,9 @@ from rankprune.cli._reviewed import run_inputs, say_reviewers, say_settled
 @click.option(
     "--flag/--drop-suspects",
     default=None,
-    help="Mark suspects in three extra columns (the default), or leave them out. With --reviewed, "
-    "--drop-suspects leaves out those that no reviewer has settled.",
+    help="Mark suspects in three extra columns (the default), or leave them out, together with "
+    "rows whose label an audit found to be wrong. With --reviewed, --drop-suspects leaves out the "
+    "suspects that nobody has settled.",
 )
 @click.option(
     "--prune",
@@ -32,7 +33,7 @@ from rankprune.cli._reviewed import run_inputs, say_reviewers, say_settled
 @click.option(
     "--reviewed",
     is_flag=True,
-    help="Write the labels that reviewers settled, and a record of who changed what.",
+    help="Write the labels that reviewers and audits settled, and a record of who changed what.",
 )
 @click.option(
     "--merge",
@@ -81,8 +82,9 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
     else:
         kept, removed = export_table(found, output, asked["table"], **how)
     click.echo(output)
-    marked = flag is not False and not (asked["reviewed"] or asked["merge"])
-    say(export_line(found, kept, removed, marked=marked), asked["quiet"])
+    is_reviewed = bool(asked["reviewed"] or asked["merge"])
+    marked = flag is not False and not is_reviewed
+    say(export_line(found, kept, removed, marked=marked, is_reviewed=is_reviewed), asked["quiet"])
 
 
 def _export_reviewed(

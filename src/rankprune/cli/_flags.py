@@ -12,6 +12,7 @@ COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
 
 # Arguments in Python, and what they are called on the command line.
 FLAGS = {
+    "about": "--about",
     "annotator": "--annotator",
     "cv": "--folds",
     "delimiter": "--delimiter",
@@ -34,6 +35,7 @@ FLAGS = {
     "keep": "--keep",
     "label": "--label",
     "labeled": "--labeled",
+    "method": "--method",
     "methods": "--method",
     "model": "--model",
     "n": "--n",

@@ -31,9 +31,11 @@ def say_reviewers(
 ) -> None:
     """Report how far several reviewers agree, and what their answers together say."""
     from rankprune.run._answers_sentences import reviewers_lines
+    from rankprune.run._directory import LOG_FILE
     from rankprune.run._reviewers import compare_reviewers
 
-    if quiet:
+    # Rows that were judged in Python leave no log.
+    if quiet or not (run / LOG_FILE).is_file():
         return
     try:
         lines = reviewers_lines(compare_reviewers(found, run, table), by_consensus)

@@ -6,7 +6,7 @@ files and recompute nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from rankprune.run._directory import (
     RunFiles,
     open_run,
     own_place,
+    replace_files,
     save_run,
 )
 from rankprune.run._findings import (
@@ -467,13 +468,37 @@ class LabelCheck:
             n_rows = run.result["source"]["n_rows"]
             scores = SavedScores(run.paths[SCORES], with_ids, run.hashes[SCORES], n_rows)
             check = from_plain(cls, {**as_now(run.result), "scores": scores})
-            if not check.scores_key:
-                check = replace(check, scores_key=run.hashes[SCORES])
+            check = replace(check, scores_key=scores_key_of(run))
             _refuse_impossible(check)
             return replace(check, folder=own_place(run.paths[SCORES]).parent.resolve())
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             path = own_place(run.paths[SCORES].with_name(RESULT))
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error
+
+
+def replace_check(
+    folder: Path,
+    run: RunFiles,
+    check: LabelCheck,
+    files: Mapping[str, Content],
+    *,
+    without: tuple[str, ...],
+) -> None:
+    """Replace the check in a run directory, together with some files; the others stay.
+
+    Parameters
+    ----------
+    folder, run, files, without
+        As in `replace_files`.
+    check : LabelCheck
+    """
+    files = {**files, SCORES: check._write_scores}
+    replace_files(folder, run, files, result=check.to_dict(), without=without)
+
+
+def scores_key_of(run: RunFiles) -> str:
+    """Return the SHA-256 of the file of scores before any row of a run was judged."""
+    return str(run.result.get("scores_key") or run.hashes[SCORES])
 
 
 def _refuse_impossible(check: LabelCheck) -> None:
@@ -485,6 +510,7 @@ def _refuse_impossible(check: LabelCheck) -> None:
         and check.n_suspects <= check.n_candidates <= check.n_rows <= check.source.n_rows
         and check.n_rows > 0
         and check.noise_rates.intervals is not None
+        and check.estimated_rates.intervals is not None
     )
     if not possible:
         raise ValueError("expected as many rows as labels, and as many labels as suspects, or more")

@@ -119,8 +119,10 @@ def settle_by_consensus(run: LabelCheck, settled: Settled, found: Reviewers | No
     """
     if found is None or found.doubts:
         return settled
-    sure = {row: label for row, label, confidence in found.likely if confidence >= SURE}
     labels = dict(zip(settled.rows.tolist(), settled.is_positive.tolist(), strict=True))
+    # An audit may have settled a row on which reviewers disagree.
+    likely = [one for one in found.likely if one[0] not in labels]
+    sure = {row: label for row, label, confidence in likely if confidence >= SURE}
     labels |= {row: label == run.positive for row, label in sure.items()}
     given = dict(zip(run.scores.rows.tolist(), run.scores.is_positive.tolist(), strict=True))
     rows = sorted(labels)
