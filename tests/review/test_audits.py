@@ -181,7 +181,7 @@ class TestRecord:
         record = audit_record(run)
         assert (record.n_disagreements, record.estimate.n_unsure) == (1, 1)
         assert record.is_finished
-        assert "Reviewers disagree on 1 row." in "\n".join(
+        assert "reviewers disagree on 1 of them." in "\n".join(
             audit_lines(LabelCheck.load(run), record)
         )
         with open_queue(run, "audit", overlap=1.0) as queue:

@@ -226,3 +226,7 @@ def test_bad_arguments_are_refused(check):
         check.draw_audit(about="cat")
     with pytest.raises(ValueError, match="n must be"):
         check.draw_audit(0)
+
+
+def test_the_plan_of_a_size_does_not_depend_on_the_others(check):
+    assert check.planned_audit((25,))[25] == check.planned_audit((25, 50))[25]
