@@ -140,6 +140,8 @@ def test_answers_that_contradict_the_model_count_alone(check, rows):
     assert settled.wrong_share_interval.high > 0.9
     assert settled.wrong_share_interval.covers != JUDGED
     assert 0 < settled.noise_rates.positive_noise_rate < 1
+    planned = settled.planned_audit((25,))[25]
+    assert planned["model"] == planned["design"]
 
 
 def test_the_design_alone(check, rows):
