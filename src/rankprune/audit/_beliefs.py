@@ -1,6 +1,6 @@
 """What model and judged rows together say about wrong labels: beliefs by stratum, then updated.
 
-Before anybody has judged a row, beliefs are draws of the share of wrong labels in each stratum. In
+Before any row is judged, beliefs are draws of the share of wrong labels in each stratum. In
 all of them together, the share of all labels that are wrong has the range that the noise estimator
 gave. Each draw spreads its wrong labels over the strata as the model expects, more or less
 steeply, and every stratum may deviate. Judged rows then decide which draws count. Some draws follow

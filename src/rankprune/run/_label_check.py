@@ -20,6 +20,7 @@ from rankprune.core._random import RandomState
 from rankprune.core._ranking import Stretch
 from rankprune.diagnostics import Calibration, SeparabilityCurve
 from rankprune.exceptions import TableError
+from rankprune.run._audited_check import settle
 from rankprune.run._directory import (
     REPORT,
     RESULT,
@@ -58,7 +59,6 @@ from rankprune.run._scores import (
 )
 from rankprune.run._sentences import summary_lines
 from rankprune.run._settings import CheckSettings
-from rankprune.run._settle import settle
 from rankprune.storage._json_records import from_plain, to_plain
 from rankprune.table._write import write_errors
 
