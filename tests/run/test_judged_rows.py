@@ -226,3 +226,9 @@ def test_bad_arguments_are_refused(check):
         check.draw_audit(about="cat")
     with pytest.raises(ValueError, match="n must be"):
         check.draw_audit(0)
+
+
+def test_no_answers_change_nothing(check):
+    settled = check.settle([], [])
+    assert settled.wrong_share_interval == check.wrong_share_interval
+    assert settled.judged.n_sure == 0
