@@ -92,8 +92,9 @@ bench-scale: .venv/.bench .venv-spark/.ready  ## measure many rows: NumPy, compi
 # make bench-review PEOPLE=FOLDER also reports on the labels by people in this folder.
 bench-review: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
 bench-review: bank-tables  ## simulate audits, crowd the review page, and kill servers and every other command; takes an hour, can be resumed
-	$(BIN)/python benchmarks/audit.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/audit.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/judged_rows.py $(if $(PEOPLE),--people "$(PEOPLE)")
+	$(ONE_THREAD) $(BIN)/python benchmarks/judged_models.py
 	$(BIN)/python benchmarks/review.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/kills.py
 

@@ -263,15 +263,19 @@ def _key(population: Population) -> int:
 
 @lru_cache(maxsize=1)
 def method_key() -> int:
-    """Return a number that changes with the results of audits of two small tables."""
+    """Return a number that changes with the results of audits of small tables.
+
+    The last of them contradicts the model.
+    """
     random = np.random.default_rng(0)
     truth = np.arange(600) % 3 == 0
     scores = np.clip(np.where(truth, 0.7, 0.2) + 0.2 * random.standard_normal(600), 0, 1)
     found = []
-    for share in (0.1, 0.005):
+    for share, is_reversed in ((0.1, False), (0.005, False), (0.1, True)):
         labels = truth ^ (random.random(600) < share)
         rates = rates_of(labels, scores)
-        auditor = Auditor(Population("key", "key", truth, labels, scores, rates))
+        known = ~labels if is_reversed else truth
+        auditor = Auditor(Population("key", "key", known, labels, scores, rates))
         found += [auditor.audit(random) for _ in range(3)]
     return zlib.crc32(np.array(found).round(9).tobytes())
 

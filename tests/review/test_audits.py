@@ -144,8 +144,10 @@ class TestRecord:
             draw = log.last_draw()
         rows = np.asarray([row for row, _, _ in draw.rows])
         is_positive, suspect = labels[rows] == 1, check.scores.suspect[rows]
-        stratum = 2 * ~is_positive + ~suspect
-        sample = audit.AuditSample(rows, is_positive, suspect, stratum, draw.sizes, True, False)
+        stratum = np.asarray(draw.strata)
+        sample = audit.AuditSample(
+            rows, is_positive, suspect, stratum, draw.sizes, True, False, draw.kinds
+        )
         answers = [bool(truth[row]) for row in rows]
         expected = audit.compare_errors(sample, answers, before[rows], after[rows])
         found = audit_record(run).before_after

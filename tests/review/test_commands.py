@@ -40,6 +40,57 @@ def test_review_prints_a_link_and_a_summary(command, served, run, table):
     assert len(served) == 1
 
 
+def test_a_review_by_several_people_ends_with_what_they_say_together(
+    command, served, run, table, judged, folder
+):
+    judged(*((name, row, "keep") for name in ("ann", "ben", "cyd") for row in range(9)))
+    judged(*((name, 9, answer) for name, answer in (("ann", "keep"), ("ben", "flip"))))
+    _, _, err = command("review", run, "--table", table, "--reviewer", "ann")
+    assert "ann and ben agree on 90.0% of 10 rows that both judged" in err
+    assert "Share of correct answers, by the consensus" in err
+    words = ("export", run, "--reviewed", "--table", table, "-o")
+    _, _, err = command(*words, folder / "corrected.csv")
+    assert "ann and ben agree on 90.0%" in err
+    assert "1 row keeps its label: reviewers disagree." in err
+    assert "1 disagreement is open" in err
+    _, _, err = command(*words, folder / "quiet.csv", "-q")
+    assert "agree" not in err
+
+
+def test_the_consensus_of_three_settles_on_request(command, run, table, judged, folder):
+    judged(*((name, row, "keep") for name in ("ann", "ben", "cyd") for row in range(40)))
+    judged(("ann", 40, "flip"), ("ben", 40, "flip"), ("cyd", 40, "keep"))
+    words = ("export", run, "--table", table, "-o")
+    _, _, err = command(*words, folder / "plain.csv", "--reviewed")
+    assert "1 row keeps its label: reviewers disagree." in err
+    code, _, err = command(*words, folder / "settled.csv", "--reviewed", "--consensus")
+    assert code == 0
+    assert "41 labels were settled; 1 changed." in err
+    assert "1 of them was settled by the consensus." in err
+    assert "open" not in err
+    trail = (folder / "settled.csv.trail.jsonl").read_text().splitlines()
+    assert sum(json.loads(line).get("consensus", False) for line in trail) == 3
+    code, _, err = command(*words, folder / "no.csv", "--consensus")
+    assert code == 2
+    assert "--consensus only works with --reviewed." in err
+
+
+def test_a_review_ends_even_if_reviewers_cannot_be_compared(
+    command, served, run, table, judged, monkeypatch
+):
+    from rankprune.run import _reviewers
+
+    def fail(*_):
+        raise ValueError("table must be there.")
+
+    judged(("ann", 0, "keep"), ("ben", 0, "keep"))
+    monkeypatch.setattr(_reviewers, "compare_reviewers", fail)
+    code, _, err = command("review", run, "--table", table, "--reviewer", "ann")
+    assert code == 0
+    assert "warning: --table must be there." in err
+    assert "Next: " in err
+
+
 def test_review_takes_a_guideline_an_overlap_and_images(command, served, run, table, tmp_path):
     guideline = tmp_path / "how.txt"
     guideline.write_text("Look twice.")

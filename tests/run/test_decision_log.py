@@ -269,6 +269,60 @@ class TestDraws:
         assert kept == replace(self.drawn, id=1)
         assert log.last_draw() == kept
 
+    zoned = replace(
+        drawn,
+        sizes=(1, 2, 3, 5, 4),
+        kinds=((True, True), (True, False), (True, False), (False, True), (False, False)),
+        rows=((7, True, False), (1, False, True), (2, True, False)),
+        strata=(2, 3, 1),
+    )
+
+    def test_a_sample_of_finer_strata_is_kept_with_them(self, log):
+        kept = log.keep_draw(self.zoned)
+        assert log.last_draw() == kept == replace(self.zoned, id=1)
+        log.keep_draw(self.drawn)
+        assert log.last_draw() == replace(self.drawn, id=2)
+
+    def test_logs_of_earlier_versions_take_finer_strata(self, tmp_path):
+        path = tmp_path / "review.sqlite"
+        with DecisionLog(path) as log:
+            log.keep_draw(self.drawn)
+            assert not log._writer.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = 'zones'"
+            ).fetchall()
+        with DecisionLog(path) as log:
+            assert log.last_draw() == replace(self.drawn, id=1)
+            kept = log.keep_draw(self.zoned)
+            with pytest.raises(sqlite3.IntegrityError, match="zones are only ever added"):
+                log._writer.execute("DELETE FROM zones")
+        with DecisionLog(path) as log:
+            assert log.last_draw() == kept
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE zones SET stratum = 5 WHERE place = 0",
+            "UPDATE zones SET stratum = 0 WHERE place = 0",
+            "UPDATE zones SET stratum = -1 WHERE place = 0",
+            "UPDATE zones SET stratum = 'two' WHERE place = 0",
+            "UPDATE zones SET place = 9 WHERE place = 0",
+            "DELETE FROM zones WHERE place = 0",
+            "DELETE FROM zones",
+            "UPDATE draws SET sizes = '1 2 3 4'",
+            "UPDATE draws SET sizes = '1+s 2+o 3+o 5-s 4-x'",
+            "UPDATE draws SET sizes = '1+s 2+o 3+o 0-s 4-o'",
+            "UPDATE draws SET sizes = '1+s 2+o 3+o'",
+        ],
+    )
+    def test_finer_strata_that_make_no_sense_are_refused(self, log, statement):
+        log.keep_draw(self.zoned)
+        for table in ("zones", "draws"):
+            for verb in ("update", "delete"):
+                log._writer.execute(f"DROP TRIGGER {table}_{verb}")
+        log._writer.execute(statement)
+        with pytest.raises(TableError, match=r"the sample no\. 1 makes no sense"):
+            log.last_draw()
+
     def test_the_last_one_counts(self, log):
         log.keep_draw(self.drawn)
         log.keep_draw(replace(self.drawn, scores="other"))

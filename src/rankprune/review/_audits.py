@@ -98,6 +98,8 @@ def draw_sample(
         scores.is_positive,
         scores.suspect,
         SIZE if n is None else n,
+        probabilities=scores.probability,
+        noise_rates=run.estimated_rates,
         pos_label=True,
         random_state=seed,
     )
@@ -116,6 +118,8 @@ def draw_sample(
             run.negative,
             tuple(rows),
             datetime.now(UTC).isoformat(timespec="milliseconds"),
+            sample.kinds,
+            tuple(sample.stratum.tolist()),
         )
     )
 
@@ -158,8 +162,9 @@ def audit_record(
         draw = current_draw(folder, run, log)
         found = outcomes(log.decisions("audit", draw.id))
     rows, is_positive, suspect = (np.asarray(part) for part in zip(*draw.rows, strict=True))
+    stratum = np.asarray(draw.strata) if draw.strata else stratum_of(is_positive, suspect)
     sample = audit.AuditSample(
-        rows, is_positive, suspect, stratum_of(is_positive, suspect), draw.sizes, True, False
+        rows, is_positive, suspect, stratum, draw.sizes, True, False, draw.kinds
     )
     said = {"positive": True, "negative": False}
     answers = [said.get(found[row].status) if row in found else None for row in rows.tolist()]

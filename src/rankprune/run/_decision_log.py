@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import sqlite3
 import threading
@@ -15,6 +16,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rankprune.audit._sample import FOUR
 from rankprune.exceptions import TableError
 from rankprune.run._decisions import ANSWERS, UNDO, UNSURE, Decision, Mode, Outcome, outcomes
 from rankprune.run._sqlite_errors import Locked, damaged, explaining, read_only
@@ -65,12 +67,27 @@ CREATE TABLE IF NOT EXISTS drawn (
     PRIMARY KEY (draw, place)
 );
 """
-_GUARDS = "".join(
-    f"CREATE TRIGGER IF NOT EXISTS {table}_{verb} BEFORE {verb} ON {table} "
-    f"BEGIN SELECT raise(ABORT, '{table} are only ever added'); END;"
-    for table in ("decisions", "draws", "drawn")
-    for verb in ("update", "delete")
+# Earlier versions wrote logs without it.
+_ZONES = """
+CREATE TABLE IF NOT EXISTS zones (
+    draw INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    stratum INTEGER NOT NULL,
+    PRIMARY KEY (draw, place)
 )
+"""
+
+
+def _guards(*tables: str) -> list[str]:
+    return [
+        f"CREATE TRIGGER IF NOT EXISTS {table}_{verb} BEFORE {verb} ON {table} "
+        f"BEGIN SELECT raise(ABORT, '{table} are only ever added'); END;"
+        for table in tables
+        for verb in ("update", "delete")
+    ]
+
+
+_GUARDS = "".join(_guards("decisions", "draws", "drawn"))
 
 _COLUMNS = tuple(field.name for field in fields(Decision))
 _INSERT = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -102,6 +119,10 @@ class Draw:
     rows : tuple of (row, is_positive, suspect)
         In the order in which they are shown.
     time : str
+    kinds : tuple of (bool, bool)
+        Label and suspect of each stratum, as in `rankprune.audit.AuditSample`.
+    strata : tuple of int
+        The stratum of each row; empty if there are the four that label and suspect make.
     """
 
     id: int | None
@@ -111,6 +132,8 @@ class Draw:
     negative: str
     rows: tuple[tuple[int, bool, bool], ...]
     time: str
+    kinds: tuple[tuple[bool, bool], ...] = FOUR
+    strata: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -347,13 +370,20 @@ class DecisionLog:
             cursor = connection.execute(
                 "INSERT INTO draws (time, scores, sizes, positive, negative) "
                 "VALUES (?, ?, ?, ?, ?)",
-                (draw.time, draw.scores, _joined(draw.sizes), draw.positive, draw.negative),
+                (draw.time, draw.scores, _written(draw), draw.positive, draw.negative),
             )
             number = int(cursor.lastrowid or 0)
             connection.executemany(
                 "INSERT INTO drawn VALUES (?, ?, ?, ?, ?)",
                 [(number, place, *row) for place, row in enumerate(draw.rows)],
             )
+            if draw.strata:
+                for sql in (_ZONES, *_guards("zones")):
+                    connection.execute(sql)
+                connection.executemany(
+                    "INSERT INTO zones VALUES (?, ?, ?)",
+                    [(number, place, stratum) for place, stratum in enumerate(draw.strata)],
+                )
         return replace(draw, id=number)
 
     def last_draw(self) -> Draw | None:
@@ -372,9 +402,17 @@ class DecisionLog:
                 "SELECT place, row, is_positive, suspect FROM drawn WHERE draw = ? ORDER BY place",
                 found[:1],
             ).fetchall()
+            has_zones = run("SELECT 1 FROM sqlite_master WHERE name = 'zones'").fetchone()
+            zones = (
+                run(
+                    "SELECT place, stratum FROM zones WHERE draw = ? ORDER BY place", found[:1]
+                ).fetchall()
+                if has_zones
+                else []
+            )
         try:
-            return _draw(found, rows)
-        except (ValueError, AttributeError) as error:
+            return _draw(found, rows, zones)
+        except ValueError as error:
             raise damaged(self.path, f"the sample no. {found[0]} makes no sense") from error
 
     def merge(self, theirs: list[Decision], is_current: Callable[[Decision], bool]) -> Merged:
@@ -433,20 +471,27 @@ def _makes_sense(made: Decision) -> bool:
     )
 
 
-def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
-    """Return a sample as it is stored; raises ValueError or AttributeError if it cannot be one."""
+def _draw(
+    found: Sequence[Any], rows: Sequence[Sequence[Any]], zones: Sequence[Sequence[Any]]
+) -> Draw:
+    """Return a sample as it is stored; raises ValueError if it cannot be one."""
     number, scores, sizes, positive, negative, made = found
     texts = (scores, positive, negative, made)
-    counts = tuple(int(size) for size in sizes.split())
-    drawn = Counter((is_positive, suspect) for _, _, is_positive, suspect in rows)
-    kinds = ((1, 1), (1, 0), (0, 1), (0, 0))
+    counts, kinds = _read_sizes(sizes)
+    strata = tuple(stratum for _, stratum in zones)
+    is_zoned = kinds != FOUR or bool(strata)
+    # Raises ValueError for a row of no kind.
+    of_row = strata if is_zoned else tuple(kinds.index((row[2], row[3])) for row in rows)
+    drawn = Counter(of_row)
     is_possible = (
         all(isinstance(text, str) for text in texts)
         and [place for place, *_ in rows] == list(range(len(rows)))
         and all(isinstance(row, int) and row >= 0 for _, row, _, _ in rows)
-        and len(counts) == len(kinds)
-        and all(drawn[kind] <= count for kind, count in zip(kinds, counts, strict=True))
-        and 0 < len(rows) == sum(drawn[kind] for kind in kinds)
+        and (not is_zoned or [place for place, _ in zones] == list(range(len(rows))))
+        and all(stratum in range(len(counts)) for stratum in of_row)
+        and all(kinds[place] == (row[2], row[3]) for place, row in zip(of_row, rows, strict=True))
+        and all(drawn[place] <= count for place, count in enumerate(counts))
+        and len(rows) > 0
     )
     if not is_possible:
         raise ValueError
@@ -458,7 +503,37 @@ def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
         negative,
         tuple((row, bool(is_positive), bool(suspect)) for _, row, is_positive, suspect in rows),
         made,
+        kinds,
+        strata,
     )
+
+
+def _written(draw: Draw) -> str:
+    """Return the sizes of the strata as text, and their kinds unless they are the four."""
+    if not draw.strata:
+        return " ".join(map(str, draw.sizes))
+    return " ".join(
+        f"{size}{'+' if label else '-'}{'s' if suspect else 'o'}"
+        for size, (label, suspect) in zip(draw.sizes, draw.kinds, strict=True)
+    )
+
+
+def _read_sizes(sizes: Any) -> tuple[tuple[int, ...], tuple[tuple[bool, bool], ...]]:
+    """Return the sizes and kinds of the strata; raises ValueError if there can be none."""
+    if not isinstance(sizes, str):
+        raise ValueError
+    parts = sizes.split()
+    found = [re.fullmatch(r"([0-9]+)([+-])([so])", part) for part in parts]
+    if parts and all(found):
+        groups = [one.groups() for one in found if one]
+        return (
+            tuple(int(size) for size, _, _ in groups),
+            tuple((label == "+", suspect == "s") for _, label, suspect in groups),
+        )
+    counts = tuple(int(part) for part in parts)
+    if len(counts) != len(FOUR):
+        raise ValueError
+    return counts, FOUR
 
 
 def _refuse_conflict(decision: Decision, found: Outcome | None, n_needed: int) -> None:
@@ -483,10 +558,6 @@ def _own(found: Outcome, decision: Decision) -> Decision | None:
         if one.reviewer == decision.reviewer and one.settles == decision.settles
     ]
     return own[-1] if own else None
-
-
-def _joined(numbers: tuple[int, ...]) -> str:
-    return " ".join(map(str, numbers))
 
 
 def _is_writable(path: Path) -> bool:

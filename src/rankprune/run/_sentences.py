@@ -427,6 +427,9 @@ def settled_lines(settled: Settled) -> list[str]:
     lines = [
         f"{count(n, 'label')} {'was' if n == 1 else 'were'} settled; {settled.n_changed:,} changed."
     ]
+    n = len(settled.by_consensus)
+    if n:
+        lines.append(f"{n:,} of them {'was' if n == 1 else 'were'} settled by the consensus.")
     for number, why in (
         (settled.n_unsure, "reviewers are unsure"),
         (settled.n_disagreements, "reviewers disagree"),

@@ -45,6 +45,8 @@ class Settled:
         All decisions, including those that were undone.
     stale : frozenset of str
         The uids of those about rows that have changed since.
+    by_consensus : frozenset of int
+        Rows on which reviewers disagree, settled by the consensus of their answers.
     """
 
     rows: NDArray[np.intp]
@@ -55,6 +57,7 @@ class Settled:
     n_stale: int
     decisions: tuple[Decision, ...]
     stale: frozenset[str]
+    by_consensus: frozenset[int] = frozenset()
 
     def trail(self, run: LabelCheck) -> Iterator[dict[str, Any]]:
         """Yield every decision and what became of it, as values that JSON can hold."""
@@ -75,6 +78,7 @@ class Settled:
                 "given": None if was is None else _name(run, was),
                 "settled": None if settled is None else _name(run, settled),
                 "changed": settled is not None and settled != was,
+                **({"consensus": True} if one.row in self.by_consensus else {}),
             }
 
 
