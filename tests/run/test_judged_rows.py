@@ -232,3 +232,9 @@ def test_bad_arguments_are_refused(check):
 
 def test_the_plan_of_a_size_does_not_depend_on_the_others(check):
     assert check.planned_audit((25,))[25] == check.planned_audit((25, 50))[25]
+
+
+def test_no_answers_change_nothing(check):
+    settled = check.settle([], [])
+    assert settled.wrong_share_interval == check.wrong_share_interval
+    assert settled.judged.n_sure == 0

@@ -58,6 +58,9 @@ _HALVINGS = 18
 _CAUTION = 0.7
 # A lower end below this, without any wrong label seen, is reported as zero.
 NO_WRONG_SHARE = 0.01
+# So few wrong labels, in strata of many rows, are hardly believed before rows are judged. A lower
+# end below this is the lowest draw.
+_FEW_WRONG_SHARE = 0.002
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,9 @@ class Posterior:
                 np.searchsorted(reached, np.array([tail, 1 - tail]) * reached[-1]), len(draws) - 1
             )
         ].tolist()
-        return (0.0 if low < NO_WRONG_SHARE and not self.wrong.any() else low), high
+        if not self.wrong.any():
+            return 0.0 if low < NO_WRONG_SHARE else low, high
+        return float(draws.min()) if low < _FEW_WRONG_SHARE else low, high
 
 
 def believe(

@@ -113,8 +113,8 @@ class OpenRows:
             none = np.zeros(0, dtype=bool)
             return np.zeros(0, dtype=np.intp), none, none
         places = self.places_of(np.array(judged.rows, dtype=np.intp))
-        is_sure = np.array([answer is not None for answer in judged.is_positive])
-        right = np.array([bool(answer) for answer in judged.is_positive])
+        is_sure = np.array([answer is not None for answer in judged.is_positive], dtype=bool)
+        right = np.array([bool(answer) for answer in judged.is_positive], dtype=bool)
         return places, is_sure & (right != self.is_positive[places]), is_sure
 
     def aim(self, about: bool | None) -> NDArray[np.float64]:
