@@ -30,8 +30,7 @@ from rankprune.core.estimators._learned_network import Network
 from rankprune.experiments._bank import PROBLEMS, Problem, flipped, load_split, slug
 from rankprune.experiments._cache import cached, forget
 from rankprune.experiments._table import Table
-from rankprune.run._audited_check import _rates_of_rest
-from rankprune.run._judged_rows import JudgedRows, OpenRows
+from rankprune.run._judged_labels import rates_of_rest
 from rankprune.run._pruned import pruned_rows
 
 Rows = np.ndarray[Any, np.dtype[np.intp]]
@@ -143,16 +142,9 @@ class Models:
         """Return the quality with right labels in some rows; the rest has what the rates leave."""
         weight, rest = np.ones(len(self._y)), np.ones(len(self._y), dtype=bool)
         rest[rows] = False
-        judged = JudgedRows(
-            tuple(rows.tolist()),
-            tuple(self._split.true_labels[rows].tolist()),
-            "model",
-            False,
-            int((self._y != self._split.true_labels)[rows].sum()),
-        )
         labels = self._y[rest]
-        rates = _rates_of_rest(
-            self._check.estimated_rates, OpenRows(self._check), rows, labels, judged
+        rates = rates_of_rest(
+            self._check.estimated_rates, self._y, rows, self._split.true_labels[rows]
         )
         if acts(self._check.verdict) and rates is not None:
             pruned = prune_labels(labels, self._scores[rest], rates).mask

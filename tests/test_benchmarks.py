@@ -102,10 +102,10 @@ def test_kills_do_no_harm_and_half_a_file_lost_decisions_and_debris_are_noticed(
     assert done.stderr.splitlines()[-1:] == ["3 of 5 kills did harm"], done.stderr
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    assert lines[11].split()[:2] == ["all", "2"]
-    assert lines[11].split()[-2:] == ["0", "0"]
-    assert lines[12].startswith("2 commands killed (SIGKILL): every file was the old or the")
-    found, seen = json.loads(lines[13])
+    assert lines[13].split()[:2] == ["all", "2"]
+    assert lines[13].split()[-2:] == ["0", "0"]
+    assert lines[14].startswith("2 commands killed (SIGKILL): every file was the old or the")
+    found, seen = json.loads(lines[15])
     for name in ("report", "review"):
         assert found[name]["wrong"] == found[name]["debris"] == []
         assert found[name]["state"] in ("old", "new")
@@ -124,7 +124,7 @@ def test_kills_do_no_harm_and_half_a_file_lost_decisions_and_debris_are_noticed(
         "a review changed other files than the log",
         "old",
     ]
-    assert [line.split()[0] for line in lines[14:]] == ["command", "report", "review,", "all"]
+    assert [line.split()[0] for line in lines[16:]] == ["command", "report", "review,", "all"]
     assert lines[-1].split()[1] == "5"
     assert lines[-1].split()[-2:] == ["2", "1"]
 

@@ -86,7 +86,7 @@ def test_the_consensus_of_three_settles_on_request(command, run, table, judged, 
     assert code == 0
     assert "41 labels were settled; 1 changed." in err
     assert "1 of them was settled by the consensus." in err
-    assert "open" not in err
+    assert "disagreement" not in err
     trail = (folder / "settled.csv.trail.jsonl").read_text().splitlines()
     assert sum(json.loads(line).get("consensus", False) for line in trail) == 3
     code, _, err = command(*words, folder / "no.csv", "--consensus")

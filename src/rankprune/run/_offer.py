@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from rankprune.audit._next_rows import BATCH, planned_widths
-from rankprune.core._interval_records import LEVEL
-from rankprune.run._judged_rows import PLANNED_SIZES, OpenRows, posterior_of
+from rankprune.audit._next_rows import BATCH
+from rankprune.run._judged_rows import PLANNED_SIZES
 
 if TYPE_CHECKING:
     from rankprune.run._label_check import LabelCheck
@@ -65,15 +62,7 @@ def _width_after(check: LabelCheck) -> float | None:
     is_fast = not check.out_of_fold or check.settings.scorer is None
     if check.n_rows > (_MOST_IF_FAST if is_fast else _MOST_ROWS):
         return None
-    found = OpenRows(check)
-    widths = planned_widths(
-        posterior_of(found, check.judged),
-        (BATCH,),
-        np.random.default_rng(0),
-        aim=found.aim(None),
-        level=LEVEL,
-    )
-    return widths[BATCH]
+    return check.planned_audit((BATCH,))[BATCH]["model"]
 
 
 def sizes_to_plan(check: LabelCheck, size: int | None = None) -> list[int]:
