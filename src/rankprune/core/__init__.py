@@ -34,11 +34,14 @@ from rankprune.core._theory import (
 )
 from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
+from rankprune.core.classes._matrix_estimators import MATRIX_ESTIMATORS
+from rankprune.core.classes._noise_matrix import MatrixIntervals, NoiseMatrix
 from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.counting._state import ConfidentState
 from rankprune.core.estimators._registry import NOISE_ESTIMATORS, estimate_noise_rates
 
 __all__ = [
+    "MATRIX_ESTIMATORS",
     "NOISE_ESTIMATORS",
     "ConfidentCounts",
     "ConfidentState",
@@ -47,6 +50,8 @@ __all__ = [
     "ExpectedNoiseRates",
     "Interval",
     "Marker",
+    "MatrixIntervals",
+    "NoiseMatrix",
     "NoiseRateIntervals",
     "NoiseRates",
     "Pruning",
