@@ -34,6 +34,7 @@ from rankprune.core._theory import (
 )
 from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
+from rankprune.core.classes._class_pruning import ClassPruning, ClassSuspects
 from rankprune.core.classes._matrix_estimators import MATRIX_ESTIMATORS
 from rankprune.core.classes._noise_matrix import MatrixIntervals, NoiseMatrix
 from rankprune.core.counting._sketch import ScoreSketch
@@ -43,6 +44,8 @@ from rankprune.core.estimators._registry import NOISE_ESTIMATORS, estimate_noise
 __all__ = [
     "MATRIX_ESTIMATORS",
     "NOISE_ESTIMATORS",
+    "ClassPruning",
+    "ClassSuspects",
     "ConfidentCounts",
     "ConfidentState",
     "Cutoff",

@@ -124,7 +124,7 @@ def test_rounding_of_a_row_is_no_error():
         ({"method": "learned"}, "must be one of ['confident-counts'"),
         ({"method": "learned"}, "for two labels"),
         ({"method": 3}, "got 3"),
-        ({"pos_label": "a"}, "pos_label must be None for more than two classes, got 3"),
+        ({"pos_label": "a"}, "pos_label must be None for more than two classes"),
         ({"sample_weight": np.ones(6)}, "sample_weight must be None for more than two classes"),
         ({"labels": ["a"] * 6}, "at least two classes, got one class only: ['a']"),
         ({"labels": [0.5, 1.5, 2.5] * 2}, "continuous values"),

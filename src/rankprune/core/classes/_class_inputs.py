@@ -127,13 +127,31 @@ def classes_or_column(
         if pos_label is not None and not are_equal(pos_label, inputs.classes.tolist()[column]):
             column = 1 - column  # a label that is neither is refused with the labels
         return np.ascontiguousarray(inputs.probabilities[:, column])
-    for name, value in (("sample_weight", sample_weight), ("pos_label", pos_label)):
+    refuse_for_two_labels(sample_weight=sample_weight, pos_label=pos_label)
+    return inputs
+
+
+def column_for_two(
+    labels: ArrayLike, probabilities: Any, classes: ArrayLike | None, pos_label: Any
+) -> FloatArray:
+    """Return the column of the positive label, after checking that there are two classes."""
+    found = classes_or_column(labels, probabilities, classes, pos_label=pos_label)
+    if isinstance(found, ClassInputs):
+        raise TypeError(
+            f"noise_rates must be a NoiseMatrix for {len(found.classes)} classes, got NoiseRates. "
+            "Pass what estimate_noise_rates returns for the same probabilities."
+        )
+    return found
+
+
+def refuse_for_two_labels(**values: Any) -> None:
+    """Raise an error for an argument that more than two classes cannot have."""
+    for name, value in values.items():
         if value is not None:
             raise ValueError(
-                f"{name} must be None for more than two classes, got {len(inputs.classes)} "
-                "classes. Leave it out; it is for two labels alone."
+                f"{name} must be None for more than two classes, got a value. Leave it out; it is "
+                "for two labels alone."
             )
-    return inputs
 
 
 def sorted_order(classes: NDArray[Any]) -> NDArray[np.intp]:

@@ -215,12 +215,12 @@ class NoiseMatrix:
     @property
     def label_shares(self) -> Reals:
         """Return the share of rows with each given label."""
-        return np.asarray(self.joint.sum(axis=1))
+        return _row_sums(self.joint)
 
     @property
     def class_shares(self) -> Reals:
         """Return the estimated share of rows of each true class."""
-        return np.asarray(self.joint.sum(axis=0))
+        return _row_sums(self.joint.T)
 
     @property
     def transition(self) -> Reals:
@@ -249,7 +249,7 @@ class NoiseMatrix:
         >>> NoiseMatrix([[0.5, 0.0], [0.25, 0.25]], classes=[0, 1]).wrong_share
         0.25
         """
-        return float(self.joint.sum() - np.trace(self.joint))
+        return float(np.sort(_wrong(self.joint)).sum())
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -454,9 +454,18 @@ def _table(values: ArrayLike, name: str, n_classes: int) -> Reals:
     return table.astype(np.float64)
 
 
+def _row_sums(table: Reals) -> Reals:
+    """Return the sum of each row, added by size, so that the order of columns changes nothing."""
+    return np.asarray(np.sort(table, axis=1).sum(axis=1))
+
+
+def _wrong(joint: Reals) -> Reals:
+    """Return the sum of each row without its place on the diagonal."""
+    return _row_sums(np.where(np.eye(len(joint), dtype=bool), 0.0, joint))
+
+
 def _off_diagonal(joint: Reals, sums: Reals) -> Reals:
-    wrong = np.maximum(sums - np.diag(joint), 0.0)
-    return np.divide(wrong, sums, out=np.zeros(len(sums)), where=sums > 0)
+    return np.divide(_wrong(joint), sums, out=np.zeros(len(sums)), where=sums > 0)
 
 
 def _part(part: float, whole: float) -> float:
