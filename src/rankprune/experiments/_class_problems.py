@@ -29,7 +29,7 @@ Codes = NDArray[np.intp]
 
 SIMULATED = "simulated"
 N_ROUNDS = 24
-N_SIMULATED = 400
+N_SIMULATED = 1000
 _MOST_ROWS, _N_FOLDS, _LEAST_OF_A_CLASS = 2500, 3, 6
 _MODELS: dict[str, Callable[[], Any]] = {
     "logistic": lambda: LogisticRegression(max_iter=300),

@@ -10,7 +10,8 @@ from rankprune import NoiseMatrix, estimate_noise_rates
 from rankprune.core import MATRIX_ESTIMATORS
 from rankprune.core.classes._class_counts import ClassCounts, ClassSums
 from rankprune.core.classes._class_inputs import ClassInputs, block_rows, validate_class_inputs
-from rankprune.core.classes._matrix_estimators import Tally, estimate_noise_matrix
+from rankprune.core.classes._estimate import estimate_noise_matrix
+from rankprune.core.classes._matrix_estimators import Tally
 from rankprune.core.estimators._confident_counts import confident_counts
 from rankprune.exceptions import UninformativeProbabilitiesWarning
 

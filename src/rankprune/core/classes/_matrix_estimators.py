@@ -15,8 +15,7 @@ from rankprune.core.classes._class_counts import (
     ClassThresholds,
 )
 from rankprune.core.classes._class_inputs import ClassInputs, sorted_order
-from rankprune.core.classes._noise_matrix import NoiseMatrix, joint_of
-from rankprune.exceptions import UninformativeProbabilitiesWarning, warn_caller
+from rankprune.core.classes._noise_matrix import joint_of
 
 Reals = NDArray[np.float64]
 
@@ -73,32 +72,6 @@ MATRIX_ESTIMATORS: dict[str, Callable[[Tally], Reals]] = {
 }
 # Chosen by its error on data families that were left out; see the table in docs/classes.md.
 DEFAULT_MATRIX_ESTIMATOR = "counts-and-table"
-
-
-def estimate_noise_matrix(inputs: ClassInputs, method: Any = None) -> NoiseMatrix:
-    """Return the noise matrix of checked rows, with a warning if scores say nothing of labels."""
-    estimator = find_matrix_estimator(method)
-    tally = Tally.of(inputs)
-    back = np.argsort(sorted_order(inputs.classes))
-    joint = estimator(tally)[np.ix_(back, back)]
-    confident = tally.counts.confident.sum(axis=0)[back]
-    reliable = tally.counts.tells_apart()
-    if not reliable:
-        warn_caller(
-            "The probabilities do not tell the labels apart: predictions agree with labels no "
-            "more often than by chance. A noise matrix estimated from them is not reliable and "
-            "prunes nothing. Use a stronger classifier or more rows, or check the order of the "
-            "columns against classes.",
-            UninformativeProbabilitiesWarning,
-        )
-    return NoiseMatrix(
-        joint,
-        inputs.classes,
-        thresholds=tally.thresholds.own[back],
-        n_labels=tally.sums.n_labels[back],
-        uncounted=tuple(inputs.classes[confident == 0].tolist()),
-        reliable=reliable,
-    )
 
 
 def find_matrix_estimator(method: Any) -> Callable[[Tally], Reals]:

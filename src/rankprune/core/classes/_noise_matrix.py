@@ -378,17 +378,6 @@ class NoiseMatrix:
         )
 
 
-def validate_noise_matrix(noise_matrix: Any, name: str = "noise_rates") -> NoiseMatrix:
-    """Raise a TypeError unless the argument is an instance of NoiseMatrix."""
-    if not isinstance(noise_matrix, NoiseMatrix):
-        raise TypeError(
-            f"{name} must be a NoiseMatrix for more than two classes, got "
-            f"{type(noise_matrix).__name__}. Pass what estimate_noise_rates returns for the same "
-            "probabilities."
-        )
-    return noise_matrix
-
-
 def validate_transition(transition: ArrayLike, n_classes: int) -> Reals:
     """Return P(given | true) as a table whose columns sum to 1."""
     table = _table(transition, "transition", n_classes)

@@ -26,7 +26,7 @@ from rankprune.core._verdict_reasons import (
     thresholds_reason,
 )
 from rankprune.core.classes._class_inputs import ClassInputs, classes_or_column, is_matrix
-from rankprune.core.classes._matrix_estimators import estimate_noise_matrix
+from rankprune.core.classes._estimate import estimate_noise_matrix
 from rankprune.core.counting._score_groups import ScoreGroups
 from rankprune.core.counting._sketch import (
     ScoreSketch,
