@@ -34,6 +34,8 @@ def changed(row, column, value):
         np.array([3, 5, 9], dtype=np.uint8),
         [-1.0, 0.0, 7.0],
         [10, 10**6, 10**9],
+        np.array([2**63 + 1, 2**63 + 2, 2**63 + 5], dtype=np.uint64),
+        np.array([-(2**63), 5 - 2**63, 9 - 2**63]),
         ["a", "b", "c"],
         np.array(["a", "b", "c"], dtype=object),
     ],

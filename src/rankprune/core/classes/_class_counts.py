@@ -171,12 +171,12 @@ class ClassCounts:
             scores = block if is_sorted else block[:, order]
             margins = scores - own
             likely, _, most = favored(margins, codes)
-            confident += np.bincount((codes * k + likely)[most >= 0], minlength=k * k)
+            _add_cells(confident, (codes * k + likely)[most >= 0])
             np.multiply(scores, scale, out=margins)
             likely, plain, _ = favored(margins, codes)
             first[0] += np.bincount(plain, minlength=k)
             first[1] += np.bincount(plain[plain == codes], minlength=k)
-            predicted += np.bincount(codes * k + likely, minlength=k * k)
+            _add_cells(predicted, codes * k + likely)
             score = _taken(scores, likely)
             agrees = likely == codes
             bins = _SURE_BINS[(score * _STEPS).astype(np.intp)]
@@ -230,9 +230,29 @@ def favored(
 
     Of columns that tie, the one of the row's own label wins, then the first; or always the first.
     """
-    first = values.argmax(axis=1)
-    most = _taken(values, first)
-    return np.where(_taken(values, codes) == most, codes, first), first, most
+    own, other = own_and_best_other(values, codes)
+    first = codes.copy()
+    # Only where the label is not the sole winner does it matter which column is.
+    open_rows = np.flatnonzero(own <= other)
+    first[open_rows] = values[open_rows].argmax(axis=1)
+    return np.where(own >= other, codes, first), first, np.maximum(own, other)
+
+
+def own_and_best_other(values: Reals, codes: NDArray[np.intp]) -> tuple[Reals, Reals]:
+    """Return the value of each row's label, and the largest of all others."""
+    # One column after the other, because rows may be short.
+    columns, rows = values.T.copy(order="C"), np.arange(len(codes))
+    own: Reals = columns[codes, rows]
+    columns[codes, rows] = -np.inf
+    return own, np.asarray(columns.max(axis=0))
+
+
+def _add_cells(counts: Counts, cells: NDArray[np.intp]) -> None:
+    """Count cells of a table; where there are fewer rows than cells, without making another."""
+    if len(cells) < len(counts):
+        np.add.at(counts, cells, 1)
+    else:
+        counts += np.bincount(cells, minlength=len(counts))
 
 
 def _taken(values: Reals, columns: NDArray[np.intp]) -> Reals:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankprune.core._blocks import blocks
 from rankprune.core._inputs import (
     NEAR_ONE,
     FloatArray,
@@ -217,16 +218,25 @@ def _sorted_codes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]
     """Return the different values in sorted order, and the number of each row's value."""
     if values.dtype.kind in "biu":
         low, high = int(values.min()), int(values.max())
-        if high - low < _COUNTED_RANGE:
-            # Unsigned differences cannot overflow; the range is small.
-            shifted = (values.astype(np.int64, copy=False) - low).astype(np.uint16)
-            counts = np.bincount(shifted, minlength=high - low + 1)
+        if high - low < _COUNTED_RANGE and high <= np.iinfo(np.int64).max:
+            shifted = np.empty(len(values), dtype=np.uint16)
+            for rows in blocks(len(values)):
+                shifted[rows] = values[rows].astype(np.int64) - low
+            counts = label_counts(shifted, high - low + 1)
             found = np.flatnonzero(counts)
             number = np.zeros(len(counts), dtype=_code_type(len(found)))
             number[found] = np.arange(len(found))
             return (found + low).astype(values.dtype), number[shifted]
     found, codes = sorted_values(values, name)
     return found, codes.astype(_code_type(len(found)))
+
+
+def label_counts(codes: NDArray[np.integer[Any]], n_classes: int) -> NDArray[np.int64]:
+    """Return the number of rows with each code, without converting all codes at once."""
+    counts = np.zeros(n_classes, dtype=np.int64)
+    for rows in blocks(len(codes)):
+        counts += np.bincount(codes[rows], minlength=n_classes)
+    return counts
 
 
 def _code_type(n_classes: int) -> Any:

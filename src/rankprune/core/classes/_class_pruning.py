@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._inputs import BoolArray
 from rankprune.core._label_values import are_equal
-from rankprune.core.classes._class_inputs import ClassInputs, validate_class_inputs
+from rankprune.core.classes._class_counts import own_and_best_other
+from rankprune.core.classes._class_inputs import ClassInputs, label_counts, validate_class_inputs
 from rankprune.core.classes._noise_matrix import NoiseMatrix
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 
@@ -100,10 +101,12 @@ def rank_classes(
     rows = np.flatnonzero(_prune(inputs, ratios, matrix).mask)
     rows = rows[np.argsort(ratios[rows], kind="stable")]
     few = ClassInputs(inputs.codes[rows], inputs.classes, inputs.probabilities[rows])
-    suggested = np.zeros(len(rows), dtype=np.intp)
-    found = np.zeros(len(rows))
+    suggested, found = np.zeros(len(rows), dtype=np.intp), np.zeros(len(rows))
     for part, codes, scores in few.blocks():
-        suggested[part], found[part] = _best_other(scores, codes)
+        others, places = scores.copy(), np.arange(len(codes))
+        others[places, codes] = -1.0
+        suggested[part] = others.argmax(axis=1)
+        found[part] = others[places, suggested[part]]
     return ClassSuspects(rows, np.log(ratios[rows]), inputs.classes[suggested], found)
 
 
@@ -132,13 +135,8 @@ def ratios_of_rows(inputs: ClassInputs) -> Reals:
     """
     ratios = np.empty(len(inputs))
     for rows, codes, scores in inputs.blocks():
-        places = np.arange(len(codes)) * scores.shape[1] + codes
-        own = scores.reshape(-1)[places]
-        others = scores.copy()
-        others.reshape(-1)[places] = 0.0
-        # The largest of each row, one column after the other: rows may be short.
-        most = np.ascontiguousarray(others.T).max(axis=0)
-        ratios[rows] = (own + _LEAST) / (most + _LEAST)
+        own, other = own_and_best_other(scores, codes)
+        ratios[rows] = (own + _LEAST) / (other + _LEAST)
     return ratios
 
 
@@ -164,7 +162,7 @@ def rows_to_prune_by_class(matrix: NoiseMatrix, n_labels: NDArray[np.int64]) -> 
 
 def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPruning:
     k = len(inputs.classes)
-    n_labels = np.bincount(inputs.codes, minlength=k)
+    n_labels = label_counts(inputs.codes, k)
     counts = rows_to_prune_by_class(matrix, n_labels)
     mask = np.zeros(len(inputs), dtype=bool)
     cutoffs = np.full(k, np.nan)
@@ -179,12 +177,3 @@ def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPrun
         mask[ties[: count - int(np.count_nonzero(below))]] = True
         cutoffs[column] = np.log(cutoff)
     return ClassPruning(mask, cutoffs, counts, inputs.classes)
-
-
-def _best_other(scores: Reals, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Reals]:
-    """Return the column with the largest score besides the label's own, and the score."""
-    others = scores.copy()
-    rows = np.arange(len(codes))
-    others[rows, codes] = -1.0
-    best = others.argmax(axis=1)
-    return best, others[rows, best]

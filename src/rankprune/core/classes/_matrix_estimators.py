@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,14 +46,19 @@ class Tally:
         """Return the share of rows with each label."""
         return np.asarray(self.sums.n_labels / self.sums.n_labels.sum())
 
+    @cached_property
+    def confident_joint(self) -> Reals:
+        """Return the joint if the noise of confident rows holds for all rows."""
+        counts = self.counts.confident
+        confident = counts.sum(axis=0)
+        # A class without confident rows is assumed to keep its labels.
+        transition = np.where(confident > 0, counts / np.maximum(confident, 1), np.eye(len(counts)))
+        return joint_of(transition, self.label_shares)[0]
+
 
 def confident_counts(tally: Tally) -> Reals:
     """Return the joint of the paper's estimator: the noise of confident rows holds for all rows."""
-    counts = tally.counts.confident
-    confident = counts.sum(axis=0)
-    # A class without confident rows is assumed to keep its labels.
-    transition = np.where(confident > 0, counts / np.maximum(confident, 1), np.eye(len(counts)))
-    return joint_of(transition, tally.label_shares)[0]
+    return tally.confident_joint
 
 
 def prediction_table(tally: Tally) -> Reals:
