@@ -86,6 +86,11 @@ def fitted_model(total: Shares, labels: Shares) -> RangeModel:
 
 def fitted_line(shares: Shares) -> Line:
     """Return a line, stretched so that its ranges hold the truth in every kind of noise."""
+    line = _unstretched(shares)
+    return replace(line, stretch=_stretch(line, shares))
+
+
+def _unstretched(shares: Shares) -> Line:
     mean = np.average(shares.summaries, axis=0, weights=shares.weight)
     spread = np.average((shares.summaries - mean) ** 2, axis=0, weights=shares.weight)
     scale = np.sqrt(spread) + 1e-2
@@ -93,8 +98,16 @@ def fitted_line(shares: Shares) -> Line:
     roots = np.sqrt(shares.truth)
     point = _solved(inputs, roots, shares.weight)
     off = np.abs(roots - (point[0] + inputs @ point[1:]))
-    line = Line(mean, scale, point, _solved(inputs, off, shares.weight), np.zeros(2))
-    return replace(line, stretch=_stretch(line, shares))
+    return Line(mean, scale, point, _solved(inputs, off, shares.weight), np.zeros(2))
+
+
+def left_out_points(shares: Shares) -> Reals:
+    """Return what lines say that never saw the family of the problem."""
+    found = np.zeros(len(shares.truth))
+    for family in np.unique(shares.family):
+        rows = shares.family == family
+        found[rows] = _unstretched(shares.select(~rows)).points(shares.select(rows).summaries)
+    return found
 
 
 def left_out_ends(shares: Shares) -> tuple[Reals, Reals]:

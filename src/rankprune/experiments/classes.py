@@ -35,6 +35,7 @@ from rankprune.experiments._class_ranges import (
     Shares,
     fitted_model,
     left_out_ends,
+    left_out_points,
     shares_of,
     write_ranges,
 )
@@ -46,6 +47,7 @@ Reals = NDArray[np.float64]
 
 _JOINTS = (*MATRIX_ESTIMATORS, "cleanlab, joint")
 _COUNT = "cleanlab, number of issues"
+_LINE = "a linear model of the counts"
 _FEW_COUNTED = 0.06
 _N_CHUNK = 50
 
@@ -54,9 +56,9 @@ def class_tables(n_jobs: int, people: Path | None, output: Path | None) -> Itera
     """Yield all tables, and those of labels by people last; write the ranges if asked to."""
     problems = _problems(n_jobs)
     found = _measured(n_jobs)
-    yield from _error_tables(problems, found)
-    yield _pruning_table(problems, found)
     total, labels = shares_of(problems)
+    yield from _error_tables(problems, found, left_out_points(total))
+    yield _pruning_table(problems, found)
     for title, shares in (("all labels", total), ("each label", labels)):
         yield _range_table(shares, title)
     model = fitted_model(total, labels)
@@ -169,7 +171,9 @@ def _f1(mask: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> float:
     return 2 * int((mask & wrong).sum()) / both if both else np.nan
 
 
-def _error_tables(problems: Sequence[ClassProblem], found: Sequence[Reals]) -> Iterator[Table]:
+def _error_tables(
+    problems: Sequence[ClassProblem], found: Sequence[Reals], by_line: Reals
+) -> Iterator[Table]:
     truth = np.array([problem.wrong.mean() for problem in problems])
     kind = np.array([problem.kind for problem in problems])
     is_real = np.array([problem.family != SIMULATED for problem in problems])
@@ -180,7 +184,7 @@ def _error_tables(problems: Sequence[ClassProblem], found: Sequence[Reals]) -> I
         ("tables whose classes overlap", is_real & (overlap > _FEW_COUNTED)),
         ("simulated rows", ~is_real),
     ):
-        yield _error_table(title, values[rows], truth[rows], kind[rows])
+        yield _error_table(title, values[rows], by_line[rows], truth[rows], kind[rows])
 
 
 def _mean(values: NDArray[Any]) -> str:
@@ -198,21 +202,24 @@ def _overlap(problems: Sequence[ClassProblem], values: Reals) -> Reals:
     return np.array([np.mean(clean.get((one.name, one.model), [0.0])) for one in problems])
 
 
-def _error_table(title: str, values: Reals, truth: Reals, kind: NDArray[Any]) -> Table:
+def _error_table(
+    title: str, values: Reals, by_line: Reals, truth: Reals, kind: NDArray[Any]
+) -> Table:
     rows = []
     n = len(_JOINTS)
-    for number, name in enumerate((*_JOINTS, _COUNT)):
+    totals = np.column_stack([values[:, : n + 1], by_line])
+    for number, name in enumerate((*_JOINTS, _COUNT, _LINE)):
         cells = []
         for one in (*CLASS_KINDS, None):
             chosen = kind == one if one else np.ones(len(kind), dtype=bool)
-            text = _mean(np.abs(values[chosen, number] - truth[chosen]))
+            text = _mean(np.abs(totals[chosen, number] - truth[chosen]))
             if number < n:
                 text += f" / {_mean(values[chosen, n + 1 + number])}"
             cells.append(text)
         rows.append([f'"{name}"' if name in MATRIX_ESTIMATORS else name, *cells])
     return Table(
         f"Error of the share of wrong labels / L1 error of the joint: {title}",
-        f"{len(kind)} problems. Nothing was trained on any of them.",
+        f"{len(kind)} problems. Only the linear model was fitted to any, those of other families.",
         ["estimator", *CLASS_KINDS, "all"],
         rows,
     )

@@ -55,10 +55,15 @@ class Line:
     width: Reals
     stretch: Reals
 
+    def points(self, summaries: Reals) -> Reals:
+        """Return each share by the line alone."""
+        inputs = standardized(summaries, self.mean, self.scale)
+        return np.asarray((self.point[0] + inputs @ self.point[1:]).clip(0, 1) ** 2)
+
     def ends(self, summaries: Reals, counted: Reals) -> tuple[Reals, Reals]:
         """Return the lower and the upper end of each share, given the counted one."""
         inputs = standardized(summaries, self.mean, self.scale)
-        point = (self.point[0] + inputs @ self.point[1:]).clip(0, 1)
+        point = np.sqrt(self.points(summaries))
         width = np.maximum(self.width[0] + inputs @ self.width[1:], _NARROWEST)
         own = np.sqrt(counted)
         low = np.minimum(point, own) - self.stretch[0] * width
