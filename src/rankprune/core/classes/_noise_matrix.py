@@ -184,10 +184,6 @@ class NoiseMatrix:
         --------
         >>> from rankprune import NoiseMatrix
         >>> transition = [[0.5, 0, 0], [0.5, 1, 0], [0, 0, 1]]
-        >>> matrix = NoiseMatrix.from_transition(transition, [0.2, 0.5, 0.3], classes="abc")
-        Traceback (most recent call last):
-            ...
-        ValueError: classes must be one-dimensional, one value per class, got shape (). ...
         >>> matrix = NoiseMatrix.from_transition(transition, [0.2, 0.5, 0.3], classes=list("abc"))
         >>> matrix.class_shares.round(3).tolist()
         [0.4, 0.3, 0.3]
