@@ -142,7 +142,7 @@ def learned(jobs: int, again: bool, quiet: bool, people: Path | None) -> None:
     "--people",
     type=click.Path(file_okay=False, path_type=Path),
     envvar="RANKPRUNE_PEOPLE",
-    help="Folder of labels by people, reported last. Nothing is chosen on them.",
+    help="Folder of labels by people, reported last. Nothing is fitted to them.",
 )
 @click.option(
     "--output",
