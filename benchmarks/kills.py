@@ -42,6 +42,8 @@ TITLES = {
     "reviewed": "export --reviewed",
     "predict": "predict -o",
     "estimate": "audit --estimate",
+    "settle": "audit, a batch",
+    "deal": "audit, next batch",
     "draw": "audit, drawing rows",
     "review": "review, over HTTP",
 }

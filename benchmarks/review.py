@@ -1,4 +1,4 @@
-"""Stress test of the review page: several reviewers at once, a locked log, and killed servers.
+"""Stress test of the page: several reviewers at once, a locked log, and killed servers.
 
 Every server runs in its own process and is reached over HTTP, as from a browser. A decision counts
 as acknowledged when its response has arrived; afterwards it must be in the log exactly once.
@@ -31,6 +31,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from rankprune import LabelCheck, check_table
+from rankprune.review import settle_run
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
 
@@ -58,10 +59,10 @@ def make_run(folder: Path, n_rows: int) -> Path:
 class Server:
     """A review server in its own process."""
 
-    def __init__(self, run: Path, *reviewers: str) -> None:
+    def __init__(self, run: Path, *reviewers: str, command: str = "review") -> None:
         words = [word for name in reviewers for word in ("--reviewer", name)]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rankprune", "review", str(run), "-q", *words],
+            [sys.executable, "-m", "rankprune", command, str(run), "-q", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -127,7 +128,24 @@ class Client:
     def close(self) -> None:
         self._connection.close()
 
-    def judge(self, limit: int = 1 << 30) -> None:
+    def judge_batches(self) -> None:
+        """Judge batch after batch of an audit until no rows are left or the server is gone."""
+        try:
+            while True:
+                self.judge(answer="positive")
+                status, found = self.post("/api/result", {})
+                if status != 200:
+                    return
+                if found["missing"]:
+                    time.sleep(0.01)
+                elif found["next"] is None:
+                    return
+                else:
+                    self.post("/api/more", {"after": found["batch"]})
+        except GONE:
+            return
+
+    def judge(self, limit: int = 1 << 30, answer: str = "flip") -> None:
         """Judge rows until none are left or the server is gone."""
         try:
             while len(self.acknowledged) < limit:
@@ -135,14 +153,14 @@ class Client:
                 if not found["cards"]:
                     return
                 for card in found["cards"][: limit - len(self.acknowledged)]:
-                    self.decide(card["row"])
+                    self.decide(card["row"], answer)
         except GONE:
             return
 
-    def decide(self, row: int) -> None:
+    def decide(self, row: int, answer: str = "flip") -> None:
         """Judge one row."""
         uid, began = secrets.token_hex(16), time.perf_counter()
-        status, _ = self.post("/api/decide", {"uid": uid, "row": row, "answer": "flip"})
+        status, _ = self.post("/api/decide", {"uid": uid, "row": row, "answer": answer})
         self.seconds.append(time.perf_counter() - began)
         if status == 200:
             self.acknowledged[uid] = row - 1  # the log counts from 0
@@ -189,6 +207,47 @@ def kills(n_kills: int) -> int:
                 shutil.rmtree(run)
                 shutil.copytree(fresh, run)
     return total
+
+
+def batch_kills(n_kills: int, n_clients: int = 2) -> tuple[int, int]:
+    """Kill servers of an audit by several people; return the numbers of answers and batches.
+
+    The kills fall on writes of answers, on results that are being saved, and on new batches.
+    """
+    rng, acknowledged = random.Random(0), dict[str, int]()
+    with tempfile.TemporaryDirectory() as folder:
+        run = make_run(Path(folder), 4_000)
+        for _ in range(n_kills):
+            server = Server(run, *(f"person {i}" for i in range(n_clients)), command="audit")
+            clients = [Client(link) for link in server.links]
+            threads = [threading.Thread(target=client.judge_batches) for client in clients]
+            for thread in threads:
+                thread.start()
+            while not any(client.acknowledged for client in clients):
+                time.sleep(0.001)
+            time.sleep(rng.random() * 3)
+            server.end(signal.SIGKILL)
+            for thread in threads:
+                thread.join()
+            for client in clients:
+                client.close()
+                acknowledged |= client.acknowledged
+            # What a reader sees is whole.
+            _ = LabelCheck.load(run).scores.rows
+        with DecisionLog(run / LOG_FILE) as log:
+            draws = log.last_draws()
+            made = log.decisions("audit", *(draw.id for draw in draws))
+        dealt = [row for draw in draws for row, *_ in draw.rows]
+        kept = {one.uid: one.row for one in made}
+        if any(kept.get(uid) != dealt[place] for uid, place in acknowledged.items()):
+            raise SystemExit("acknowledged answers are lost")
+        rows = [one.row for one in made]
+        if len(set(rows)) != len(rows) or len(set(dealt)) != len(dealt):
+            raise SystemExit("a row was dealt or judged twice")
+        judged = settle_run(run).judged
+        if judged is None or sorted(judged.rows) != sorted(rows):
+            raise SystemExit("the answers that count are not those in the log")
+        return len(acknowledged), len(draws)
 
 
 def crowd(n_decisions: int, n_clients: int = 4) -> list[float]:
@@ -377,6 +436,7 @@ def wait_to_write(seconds: float = 12.0, n_clients: int = 4) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--batch-kills", type=int, default=50)
     parser.add_argument("--decisions", type=int, default=1000)
     parser.add_argument("--contended", type=int, default=500, help="rows that all four judge")
     asked = parser.parse_args()
@@ -406,6 +466,11 @@ def main() -> None:
     print(
         f"{asked.kills} servers killed (SIGKILL) while writing: all {total:,} acknowledged "
         "decisions present, every log whole (PRAGMA integrity_check)"
+    )
+    n_answers, n_batches = batch_kills(asked.batch_kills)
+    print(
+        f"{asked.batch_kills} servers of an audit by 2 people killed (SIGKILL): all {n_answers:,} "
+        f"acknowledged answers of {n_batches:,} batches present and counted once, every run whole"
     )
 
 

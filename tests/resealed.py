@@ -2,7 +2,7 @@
 
 import json
 
-from rankprune.run._directory import RESULT, _json, _sealed
+from rankprune.run._directory import RESULT, _sealed, result_bytes
 from rankprune.storage._hashes import file_sha256
 
 
@@ -10,4 +10,4 @@ def reseal(run, **changes):
     """Let the result of a run list its files as they are now, with some of its values changed."""
     result = {**json.loads((run / RESULT).read_bytes()), **changes}
     files = {name: file_sha256(run / name) for name in result["files"] if (run / name).exists()}
-    (run / RESULT).write_bytes(_json(_sealed({**result, "files": files})))
+    (run / RESULT).write_bytes(result_bytes(_sealed({**result, "files": files})))

@@ -9,6 +9,7 @@ import pytest
 from asgi import HOST, Client
 from noisy_table import NAMES, noisy_rows, write_csv
 from rankprune import LabelCheck, check_table
+from rankprune.run._decisions import Decision
 
 pytest.importorskip("duckdb")
 pytest.importorskip("starlette")
@@ -78,12 +79,12 @@ def open_queue(folder, run):
 @pytest.fixture
 def drawn(run):
     """The sample of an audit of 60 rows."""
-    from rankprune.review import draw_sample
+    from rankprune.review import draw_rows
     from rankprune.run._decision_log import DecisionLog
     from rankprune.run._directory import LOG_FILE
 
     with DecisionLog(run / LOG_FILE) as log:
-        return draw_sample(run, log, 60, seed=0)
+        return draw_rows(run, log, 60, method="design", seed=0)
 
 
 @pytest.fixture
@@ -98,3 +99,39 @@ def people(open_queue):
         return [Client(app, token) for token in tokens]
 
     return come_in
+
+
+def of_row(check, row):
+    """Return the given and the other label of a row."""
+    is_positive = check.scores.is_positive[check.scores.rows.tolist().index(row)]
+    names = check.positive, check.negative
+    return names if is_positive else names[::-1]
+
+
+@pytest.fixture
+def judged(open_queue, check):
+    """Return a function that records answers (reviewer, row, answer) in this order."""
+    queue = open_queue()
+
+    def judge(*given, settles=False):
+        decisions = []
+        for name, row, answer in given:
+            label = of_row(check, row)[0]
+            rest = {"score": 0.5, "seconds": 2.0, "note": "", "time": "2026-01-01T00:00:00+00:00"}
+            made = Decision(
+                uid(),
+                row,
+                queue.rows.hash(row),
+                "review",
+                None,
+                name,
+                answer,
+                label,
+                **rest,
+                settles=settles,
+            )
+            queue.log.add(made, 9)
+            decisions.append(made)
+        return queue, decisions
+
+    return judge

@@ -1,6 +1,7 @@
 """Benchmarks are only run by hand, but the names that they import must exist.
 
-The one that kills commands must notice what it is there to notice.
+The one that kills commands must notice what it is there to notice, and simulated audits must give
+the answers that people get.
 """
 
 import ast
@@ -11,7 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from rankprune import check_labels
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
@@ -123,3 +127,29 @@ def test_kills_do_no_harm_and_half_a_file_lost_decisions_and_debris_are_noticed(
     assert [line.split()[0] for line in lines[14:]] == ["command", "report", "review,", "all"]
     assert lines[-1].split()[1] == "5"
     assert lines[-1].split()[-2:] == ["2", "1"]
+
+
+@pytest.mark.parametrize("share", [0.1, 1.0], ids=["as believed", "against the model"])
+def test_simulated_audits_answer_as_checks_that_were_settled(share, monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    judged_rows = importlib.import_module("judged_rows")
+    random = np.random.default_rng(0)
+    truth = np.arange(600) % 3 == 0
+    scores = np.clip(np.where(truth, 0.7, 0.2) + 0.2 * random.standard_normal(600), 0, 1)
+    labels = truth ^ (random.random(600) < 0.1)
+    truth = truth if share < 1 else ~labels
+    rates = judged_rows.rates_of(labels, scores)
+    table = judged_rows.Population("a table", "a kind", truth, labels, scores, rates)
+
+    check = check_labels(None, labels, probabilities=scores)
+    sample = check.draw_audit(50, random_state=0)
+    settled = check.settle(sample, truth[sample.rows])
+    judged = np.bincount(sample.stratum, minlength=len(sample.sizes))
+    is_wrong = (labels != truth)[sample.rows]
+    wrong = np.bincount(sample.stratum[is_wrong], minlength=len(sample.sizes))
+    found = judged_rows.Auditor(table).result_of(judged, wrong)
+
+    assert settled.judged.contradicts_model == (share == 1) == bool(found[-1])
+    ranges = [getattr(settled.noise_rates.intervals, name) for name in judged_rows.QUANTITIES]
+    assert found[:-2].tolist() == [end for one in ranges for end in (one.low, one.high)]
+    assert found[-2] == settled.noise_rates.wrong_share

@@ -177,7 +177,7 @@ def test_every_method_says_where_it_comes_from_and_when_it_fails(name):
         assert re.search(r"\b(fails?|not|suffers?|slow|wastes|poor)\b", limits)
 
 
-@pytest.mark.parametrize("name", ["noise_rates", "choosing", "scorers"])
+@pytest.mark.parametrize("name", ["noise_rates", "choosing", "scorers", "judged_rows"])
 def test_every_measured_row_was_printed_by_the_command(name):
     results = {"choosing": "methods"}.get(name, name)
     printed = set((ROOT / "results" / f"{results}.md").read_text(encoding="utf-8").splitlines())

@@ -74,7 +74,16 @@ def test_of_audits(drawn, data):
     labels, scores = drawn
     suspects = scores > data.draw(st.floats(0, 1))
     n = data.draw(st.integers(1, len(labels)))
-    sample = audit.draw(labels, suspects, n, random_state=0)
+    given_rates = data.draw(st.none() | rates)
+    known = given_rates and NoiseRates.from_noise_rates(*given_rates)
+    sample = audit.draw(
+        labels,
+        suspects,
+        n,
+        probabilities=scores if known else None,
+        noise_rates=known,
+        random_state=0,
+    )
     answers = data.draw(
         st.lists(st.sampled_from([True, False, None]), min_size=n, max_size=n).filter(
             lambda found: any(answer is not None for answer in found)

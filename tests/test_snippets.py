@@ -49,6 +49,8 @@ def names():
         "noisy_test_labels": y[600:],
         "labels": y,
         "suspects": suspects,
+        "probabilities": np.where(y == 1, 0.8, 0.2),
+        "rates": model.noise_rates_,
         "answers": truth[drawn.rows],
     }
 

@@ -5,6 +5,7 @@ come with scikit-learn, some labels of which are flipped.
 """
 
 import csv
+import os
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,9 @@ from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(DOCS.parent / "tests"))
-RANKPRUNE = (sys.executable, "-m", "rankprune")
+# The pages show its name in the commands to run next.
+os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+RANKPRUNE = ("rankprune",)
 GUIDELINE = "Odd digits are 1, 3, 5, 7 and 9.\n\nIf in doubt, answer unsure: a colleague will look."
 
 
@@ -48,6 +51,32 @@ def main() -> None:
             page.click("#choose summary")
             page.wait_for_load_state("networkidle")
             page.screenshot(path=DOCS / "review.png")
+        with served(folder, "audit", "--seed", "0") as link:
+            page = chromium.new_page(viewport={"width": 1160, "height": 700})
+            page.goto(link)
+            for digit in right_digits(folder):
+                page.wait_for_selector("#card:not([hidden])")
+                before = page.inner_text("#progress")
+                page.keyboard.press("1" if digit % 2 else "0")
+                page.wait_for_function(
+                    "before => document.getElementById('progress').textContent !== before",
+                    arg=before,
+                )
+                page.wait_for_selector("#back:not([disabled])")
+            page.wait_for_selector("#result:not([hidden])")
+            page.screenshot(path=DOCS / "audit.png")
+
+
+def right_digits(folder: Path) -> list[int]:
+    """Return the digits of the rows to judge, in their order."""
+    from sklearn.datasets import load_digits
+
+    from rankprune.run._decision_log import DecisionLog
+    from rankprune.run._directory import LOG_FILE
+
+    _, digits = load_digits(return_X_y=True)
+    with DecisionLog(folder / "digits.csv.rankprune" / LOG_FILE) as log:
+        return [int(digits[row]) for row, *_ in log.last_draws()[-1].rows]
 
 
 @contextmanager
@@ -95,10 +124,10 @@ def write_digits(folder: Path) -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a review of the table, and yield its link."""
+def served(folder: Path, command: str = "review", *words: str) -> Iterator[str]:
+    """Serve a review or an audit of the table, and yield its link."""
     server = subprocess.Popen(
-        [*RANKPRUNE, "review", "digits.csv.rankprune", "--image-root", "scans"]
+        [*RANKPRUNE, command, "digits.csv.rankprune", "--image-root", "scans", *words]
         + ["--guideline", "how.txt", "--reviewer", "Ann Lee", "-q"],
         cwd=folder,
         stdout=subprocess.PIPE,
@@ -109,7 +138,7 @@ def served(folder: Path) -> Iterator[str]:
         yield server.stdout.readline().strip()
     finally:
         server.send_signal(signal.SIGINT)
-        server.wait(10)
+        server.communicate(timeout=60)
 
 
 if __name__ == "__main__":

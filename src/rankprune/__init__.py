@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rankprune.check import check_labels, check_table
+    from rankprune.check import check_answers, check_labels, check_table
     from rankprune.classifier import RankPruningClassifier
     from rankprune.comparison import Comparison, compare
     from rankprune.core import (
@@ -30,6 +30,7 @@ __all__ = [
     "NoiseRates",
     "RankPruningClassifier",
     "ScoreSketch",
+    "check_answers",
     "check_labels",
     "check_table",
     "compare",
@@ -48,6 +49,7 @@ __all__ = [
 _HOMES = {
     "Comparison": "rankprune.comparison",
     "LabelCheck": "rankprune.run",
+    "check_answers": "rankprune.check",
     "check_labels": "rankprune.check",
     "check_table": "rankprune.check",
     "compare": "rankprune.comparison",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rankprune.annotators import Answers, annotator_report, consensus, next_rows
 from rankprune.annotators._em import Design, class_prior, iterate, one_coin_step, pooled_confusion
 from rankprune.annotators._methods import MODELS, fit_model, vote_start
-from rankprune.annotators._scores import score_prior
+from rankprune.annotators._scores import ScorePrior
 from simulated_crowd import crowd, long
 
 THREE_ROWS = Answers.from_wide([[1, 1], [1, 0], [0, 0]])
@@ -86,7 +86,7 @@ def test_the_log_likelihood_never_falls(drawn, model, with_scores, with_gold, se
     known = np.where(rng.random(n) < 0.3, rng.integers(0, k, n), -1) if with_gold else [-1] * n
     known = np.asarray(known, dtype=np.intp)
     weight = rng.choice([0.5, 1.0], len(answers))
-    prior = score_prior(rng.dirichlet(np.ones(k), n)) if with_scores else class_prior
+    prior = ScorePrior(rng.dirichlet(np.ones(k), n)) if with_scores else class_prior
     start = vote_start(answers, known, weight)
     design = Design.of(answers, known, weight)
     fit = fit_model(model, design, start, prior_step=prior, max_iter=30)
@@ -149,7 +149,7 @@ def test_two_identical_answers_count_twice_and_duplicates_once_by_default():
 
 def test_scores_that_know_nothing_are_ignored():
     rng = np.random.default_rng(0)
-    step = score_prior(rng.dirichlet(np.ones(2), 2000))
+    step = ScorePrior(rng.dirichlet(np.ones(2), 2000))
     targets = np.eye(2)[rng.integers(0, 2, 2000)]
     for _ in range(5):
         logits, _ = step(targets)
@@ -162,7 +162,7 @@ def test_overconfident_scores_are_made_modest():
     truth = (rng.random(5000) < chance).astype(int)
     logit = np.log(chance / (1 - chance))
     proud = 1 / (1 + np.exp(-3 * logit))
-    step = score_prior(np.column_stack([1 - proud, proud]))
+    step = ScorePrior(np.column_stack([1 - proud, proud]))
     for _ in range(10):
         logits, _ = step(np.eye(2)[truth])
     assert np.abs(np.exp(logits)[:, 1] - chance).mean() < 0.03

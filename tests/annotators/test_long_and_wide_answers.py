@@ -59,7 +59,7 @@ def test_duplicates_follow_the_rule():
     twice = {"rows": [1, 1, 2], "annotators": ["a", "a", "a"], "labels": ["no", "yes", "no"]}
     assert triples(Answers.from_long(**twice)) == [(1, "a", "yes"), (2, "a", "no")]
     assert len(Answers.from_long(**twice, duplicates="all")) == 3
-    with pytest.raises(ValueError, match=r"annotator 'a' answered row 1 more than once\. Pass dup"):
+    with pytest.raises(ValueError, match=r"annotator 'a' answered row 1 more than once, an error"):
         Answers.from_long(**twice, duplicates="error")
     with pytest.raises(ValueError, match="duplicates must be 'last', 'error' or 'all', got 'fi"):
         Answers.from_long(**twice, duplicates="first")

@@ -225,7 +225,7 @@ def test_each_interval_names_what_it_covers():
     assert {interval.covers for _, interval in found.items()} == {"rows"}
     assert found.covers == "rows"
     assert COVERAGE["rows"].endswith("not the error of the model behind them")
-    assert len(set(COVERAGE.values())) == len(COVERAGE) == 3
+    assert len(set(COVERAGE.values())) == len(COVERAGE) == 4
     lines = str(found).splitlines()
     assert lines[1].startswith("positive noise rate: 20.0% (")
     assert lines[-1] == f"95% intervals, covering {COVERAGE['rows']}"

@@ -157,28 +157,38 @@ def prepare(base):
     rankprune.check._assemble._N_RESAMPLES = 10
     (base / "t.csv").write_text(table_text())
     words = ("--label", "label", "--probabilities", "p", "-q")
-    run = base / "old" / "run"
+    run, dealt = base / "old" / "run", base / "old" / "dealt" / "run"
     steps = [
         command("check", base / "t.csv", *words, "-o", run),
         lambda: judge(run, "review", JUDGED),
         lambda: draw(run),
         lambda: judge(run, "audit", 20),
         command("train", run, "-o", base / "old" / "m.skops", "-q"),
+        command("check", base / "t.csv", *words, "-o", dealt),
+        lambda: deal(dealt, 25),
+        lambda: judge(dealt, "audit", 25),
     ]
     for step in steps:
         assert forked(step)[0] == 0, step
 
 
 def draw(run, n=20, force=False):
-    from rankprune.review import start_audit
+    from rankprune.review import next_batch
 
-    start_audit(run, n, seed=0, force=force)
+    next_batch(run, n, method="design", seed=0, force=force)
+    return 0
+
+
+def deal(run, n):
+    from rankprune.review import next_batch
+
+    next_batch(run, n, seed=0)
     return 0
 
 
 def commands(base, work):
     """Return the commands by name."""
-    table, run = base / "t.csv", work / "run"
+    table, run, dealt = base / "t.csv", work / "run", work / "dealt" / "run"
     words = ("--label", "label", "--probabilities", "p", "-q")
     return {
         "check": command("check", table, *words, "-o", run, "--force", "--top", "3"),
@@ -191,6 +201,8 @@ def commands(base, work):
             "predict", work / "m.skops", table, "-o", work / "p.csv", "--force", "-q"
         ),
         "estimate": command("audit", run, "--estimate", "-q"),
+        "settle": command("audit", dealt, "--estimate", "-q"),
+        "deal": lambda: exit_code(lambda: deal(dealt, 10)),
         "draw": lambda: exit_code(lambda: draw(run, 30, force=True)),
         "review": lambda: exit_code(lambda: judge(run, "review")),
     }
@@ -264,7 +276,7 @@ def look(work, place):
         from rankprune import LabelCheck
         from rankprune.exceptions import TableError
 
-        for run in (work / "run", work / "new" / "run"):
+        for run in (work / "run", work / "new" / "run", work / "dealt" / "run"):
             if run.exists():
                 try:
                     LabelCheck.load(run).suspect_rows()

@@ -14,7 +14,7 @@ pytest.importorskip("skops")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the open files of a process")
 
 COMMANDS = [["check", "new", "report"], ["export", "reviewed", "train", "predict"], ["estimate"]]
-COMMANDS.append(["draw", "review"])
+COMMANDS += [["draw", "review"], ["settle", "deal"]]
 
 
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)

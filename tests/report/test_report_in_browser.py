@@ -2,18 +2,42 @@
 
 import pytest
 
+from answered_tables import answered, write
 from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
 from noisy_table import NAMES, noisy_rows, write_csv
-from rankprune import check_table
+from rankprune import check_answers, check_table
 from rankprune.report import write_report
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    """The report of a table with long words, long names and cells of many lines."""
+@pytest.fixture(scope="module", params=["table", "answers"])
+def report(tmp_path_factory, request):
+    """The report of a hostile table, or of answers of people with long names."""
     folder = tmp_path_factory.mktemp("report")
+    check = checked_table(folder) if request.param == "table" else checked_answers(folder)
+    return write_report(check, folder / "report.html")
+
+
+def checked_answers(folder):
+    """Return the check of answers of people with long names, one of whom looks at nothing."""
+    lines, rows, _ = answered()
+    lines = [[f"{row} {'x' * 200}", f"{who} {'w' * 200}", said] for row, who, said, _ in lines]
+    lines += [[f"{row[0]} {'x' * 200}", "eve", "yes"] for row in rows]
+    rows = [[f"{row[0]} {'x' * 200}", *row[1:]] for row in rows]
+    return check_answers(
+        write(folder / "answers.csv", ["item", "worker", "answer"], lines),
+        "answer",
+        row="item",
+        annotator="worker",
+        features=write(folder / "items.csv", ["item", "width", "height"], rows),
+        labeled=folder / "labeled.csv",
+        scorer=None,
+    )
+
+
+def checked_table(folder):
+    """Return the check of a table with long words, long names and cells of many lines."""
     rows, _, _ = noisy_rows(400)
     rows = [
         [*row, "w" * 300, "several\nlines of text\n" * 5, str(int(i % 4 == 0))]
@@ -22,8 +46,7 @@ def report(tmp_path_factory):
     rows[0][5] = "another"
     names = [*NAMES, "a name of a column without any end " * 4, "text", "settled"]
     path = write_csv(folder / f"{'long-name-' * 15}.csv", rows, names)
-    check = check_table(path, "label", id="row id", trusted="settled", scorer=None)
-    return write_report(check, folder / "report.html")
+    return check_table(path, "label", id="row id", trusted="settled", scorer=None)
 
 
 @pytest.fixture(params=[(400, "light"), (400, "dark"), (1400, "light"), (1400, "dark")])

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reviewed_run import check, checked, drawn, folder, open_queue, people, run
+from reviewed_run import check, checked, drawn, folder, judged, open_queue, people, run
 
-__all__ = ["check", "checked", "drawn", "folder", "open_queue", "people", "run"]
+__all__ = ["check", "checked", "drawn", "folder", "judged", "open_queue", "people", "run"]
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ import pytest
 
 from asgi import HOST, Client, call
 from rankprune import check_table
-from rankprune.review import open_queue
+from rankprune.review import next_batch, open_queue
 from rankprune.run import _decision_log
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
@@ -225,12 +225,18 @@ class TestAudit:
             for card in cards:
                 said.append(ann.get(f"/api/card/{card['row']}").text)
                 said.append(ann.decide(card["row"], "positive", f"{card['row']:08x}").text)
+            said.append(ann.get("/api/progress").text)
         said.append(ann.post("/api/undo", {"uid": "f" * 8}).text)
+        # As long as a row is missing, the result says so and nothing else.
+        said.append(ann.post("/api/result", {}).text)
         said.append(ann.get("/api/progress").text)
         # Only the durations differ between two transcripts.
         return [re.sub(r'"minutes_left":[^,]*,', "", text) for text in said]
 
-    def test_no_response_carries_label_or_score(self, people, drawn, check, folder, tmp_path):
+    @pytest.mark.parametrize("method", ["design", "model"])
+    def test_no_response_carries_label_or_score(
+        self, people, drawn, check, run, folder, tmp_path, method
+    ):
         """With all labels inverted, every response is the same, byte for byte."""
         turned = {"yes": "no", "no": "yes"}
         lines = (folder / "people.csv").read_text().splitlines()
@@ -238,6 +244,8 @@ class TestAudit:
             f"{line[: line.rindex(',')]},{turned[line[line.rindex(',') + 1 :]]}"
             for line in lines[1:]
         ]
+        if method == "model":
+            drawn = next_batch(run, 60, table=folder / "people.csv", seed=0, force=True)
         other = tmp_path / "turned" / "people.csv"
         other.parent.mkdir()
         other.write_text("\n".join(lines) + "\n")
@@ -250,10 +258,10 @@ class TestAudit:
             noise_estimator="confident-counts",
         )
         assert not np.allclose(found.scores.probability, check.scores.probability, atol=0.01)
-        run = found.save(tmp_path / "turned" / "run")
-        with DecisionLog(run / LOG_FILE) as log:
-            log.keep_draw(replace(drawn, id=None, scores=file_sha256(run / "scores.parquet")))
-        with open_queue(run, "audit") as queue:
+        twin = found.save(tmp_path / "turned" / "run")
+        with DecisionLog(twin / LOG_FILE) as log:
+            log.keep_draw(replace(drawn, id=None, scores=file_sha256(twin / "scores.parquet")))
+        with open_queue(twin, "audit") as queue:
             turned_round = self.transcript(people("ann", queue=queue)[0])
         as_it_is = self.transcript(people("ann", mode="audit")[0])
         assert len(as_it_is) > 120

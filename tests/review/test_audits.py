@@ -9,7 +9,7 @@ import pytest
 from noisy_table import noisy_csv
 from rankprune import LabelCheck, check_table, write_report
 from rankprune.exceptions import TableError
-from rankprune.review import audit_record, draw_sample, open_queue
+from rankprune.review import audit_record, draw_rows, open_queue
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
@@ -28,7 +28,7 @@ def audited(tmp_path_factory):
     check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
     run = check.save(folder / "run")
     with DecisionLog(run / LOG_FILE) as log:
-        draw_sample(run, log, SIZE, seed=0)
+        draw_rows(run, log, SIZE, method="design", seed=0)
     judge(run, truth)
     return run, labels, truth
 
@@ -47,7 +47,7 @@ def begun(tmp_path):
     check = check_table(path, "label", scorer=None, noise_estimator="confident-counts")
     run = check.save(tmp_path / "run")
     with DecisionLog(run / LOG_FILE) as log:
-        draw_sample(run, log, 40, seed=0)
+        draw_rows(run, log, 40, method="design", seed=0)
     return run, truth
 
 
@@ -56,11 +56,11 @@ class TestDraw:
         run, _ = begun
         with DecisionLog(run / LOG_FILE) as log:
             first = log.last_draw()
-            assert draw_sample(run, log, 40, seed=7) == first
-            assert draw_sample(run, log, seed=7) == first
+            assert draw_rows(run, log, 40, method="design", seed=7) == first
+            assert draw_rows(run, log, method="design", seed=7) == first
             with pytest.raises(TableError, match=r"n must be 40.*got 50.*force=True"):
-                draw_sample(run, log, 50, seed=0)
-            again = draw_sample(run, log, 50, seed=0, force=True)
+                draw_rows(run, log, 50, method="design", seed=0)
+            again = draw_rows(run, log, 50, method="design", seed=0, force=True)
         assert again.id == first.id + 1
         assert len(again.rows) == 50
 
@@ -91,8 +91,8 @@ class TestDraw:
             pass
         with DecisionLog(run / LOG_FILE) as log:
             with pytest.raises(TableError, match=r"belongs to an earlier check"):
-                draw_sample(run, log, 40, seed=0)
-            assert draw_sample(run, log, 40, seed=0, force=True).id == 2
+                draw_rows(run, log, 40, method="design", seed=0)
+            assert draw_rows(run, log, 40, method="design", seed=0, force=True).id == 2
 
     def test_repeating_the_same_check_keeps_its_audit(self, begun):
         run, truth = begun
@@ -107,7 +107,7 @@ class TestDraw:
         run, truth = begun
         judge(run, truth, 40)
         with DecisionLog(run / LOG_FILE) as log:
-            draw_sample(run, log, 40, seed=1, force=True)
+            draw_rows(run, log, 40, method="design", seed=1, force=True)
         assert audit_record(run).n_unjudged == 40
 
 
@@ -143,9 +143,7 @@ class TestRecord:
         with DecisionLog(run / LOG_FILE) as log:
             draw = log.last_draw()
         rows = np.asarray([row for row, _, _ in draw.rows])
-        is_positive, suspect = labels[rows] == 1, check.scores.suspect[rows]
-        stratum = 2 * ~is_positive + ~suspect
-        sample = audit.AuditSample(rows, is_positive, suspect, stratum, draw.sizes, True, False)
+        sample = replace(draw.sample(), positive=True, negative=False)
         answers = [bool(truth[row]) for row in rows]
         expected = audit.compare_errors(sample, answers, before[rows], after[rows])
         found = audit_record(run).before_after
@@ -158,7 +156,7 @@ class TestRecord:
         record.save(run)
         assert AuditRecord.load(run) == record
         content = json.loads((run / "audit.json").read_text())
-        assert content["schema"] == 1
+        assert content["schema"] == 2
         assert content["estimate"]["wrong_share"]["estimate"] > 0
         replace(record, scores_sha256="other").save(run)
         assert AuditRecord.load(run) is None
@@ -183,7 +181,7 @@ class TestRecord:
         record = audit_record(run)
         assert (record.n_disagreements, record.estimate.n_unsure) == (1, 1)
         assert record.is_finished
-        assert "reviewers disagree on 1 of them" in "\n".join(
+        assert "reviewers disagree on 1 of them." in "\n".join(
             audit_lines(LabelCheck.load(run), record)
         )
         with open_queue(run, "audit", overlap=1.0) as queue:
@@ -238,7 +236,7 @@ class TestRecord:
         check = check_table(path, "label", probabilities="p", noise_estimator="confident-counts")
         run = check.save(tmp_path / "run")
         with DecisionLog(run / LOG_FILE) as log:
-            draw_sample(run, log, 20, seed=0)
+            draw_rows(run, log, 20, method="design", seed=0)
         judge(run, truth, 20)
         assert "the probabilities were given" in audit_record(run).notes[0]
 
@@ -291,7 +289,7 @@ class TestReport:
         )
         run = check.save(tmp_path / "run")
         with DecisionLog(run / LOG_FILE) as log:
-            draw_sample(run, log, 20, seed=0)
+            draw_rows(run, log, 20, method="design", seed=0)
         judge(run, truth, 5)
         audit_record(run).save(run)
         assert "rows with a trusted label, the plain model" in write_report(run).read_text()
@@ -305,7 +303,7 @@ class TestReport:
         )
         run = check.save(tmp_path / "run")
         with DecisionLog(run / LOG_FILE) as log:
-            draw_sample(run, log, 20, seed=0)
+            draw_rows(run, log, 20, method="design", seed=0)
         judge(run, truth, 20)
         audit_record(run).save(run)
         assert "<img" not in write_report(run).read_text()

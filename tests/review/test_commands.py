@@ -1,6 +1,8 @@
 """The commands review and audit, and export, train and report with their results."""
 
+import html
 import json
+import re
 
 import pytest
 
@@ -8,6 +10,7 @@ from rankprune import LabelCheck
 from rankprune.review import _serve, open_queue
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
+from rankprune.run._sentences import headline, points
 from reviewed_run import uid
 
 
@@ -30,6 +33,22 @@ def judge(run, table, answers, mode="review"):
             queue.decide(uid(), "ann", row, answers[row], seconds=1.0, note="because")
 
 
+def judge_drawn(run, table, how, n=None):
+    """Judge the rows that were drawn last, or the first of them."""
+    with DecisionLog(run / LOG_FILE) as log:
+        rows = log.last_draw().rows[:n]
+    answers = {}
+    for place, (row, is_positive, _) in enumerate(rows):
+        is_right = how == "as given" or place % 2 == 0
+        answers[row] = "positive" if is_positive == is_right else "negative"
+    judge(run, table, answers, "audit")
+
+
+def text_of(page):
+    page = re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.S)
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
+
+
 def test_review_prints_a_link_and_a_summary(command, served, run, table):
     code, out, err = command("review", run, "--table", table, "--reviewer", "ann")
     assert code == 0
@@ -38,6 +57,57 @@ def test_review_prints_a_link_and_a_summary(command, served, run, table):
     assert "0 of " in err
     assert "rows judged." in err
     assert len(served) == 1
+
+
+def test_a_review_by_several_people_ends_with_what_they_say_together(
+    command, served, run, table, judged, folder
+):
+    judged(*((name, row, "keep") for name in ("ann", "ben", "cyd") for row in range(9)))
+    judged(*((name, 9, answer) for name, answer in (("ann", "keep"), ("ben", "flip"))))
+    _, _, err = command("review", run, "--table", table, "--reviewer", "ann")
+    assert "ann and ben agree on 90.0% of 10 rows that both judged" in err
+    assert "Share of correct answers, by the consensus" in err
+    words = ("export", run, "--reviewed", "--table", table, "-o")
+    _, _, err = command(*words, folder / "corrected.csv")
+    assert "ann and ben agree on 90.0%" in err
+    assert "1 row keeps its label: reviewers disagree." in err
+    assert "1 disagreement is open" in err
+    _, _, err = command(*words, folder / "quiet.csv", "-q")
+    assert "agree" not in err
+
+
+def test_the_consensus_of_three_settles_on_request(command, run, table, judged, folder):
+    judged(*((name, row, "keep") for name in ("ann", "ben", "cyd") for row in range(40)))
+    judged(("ann", 40, "flip"), ("ben", 40, "flip"), ("cyd", 40, "keep"))
+    words = ("export", run, "--table", table, "-o")
+    _, _, err = command(*words, folder / "plain.csv", "--reviewed")
+    assert "1 row keeps its label: reviewers disagree." in err
+    code, _, err = command(*words, folder / "settled.csv", "--reviewed", "--consensus")
+    assert code == 0
+    assert "41 labels were settled; 1 changed." in err
+    assert "1 of them was settled by the consensus." in err
+    assert "open" not in err
+    trail = (folder / "settled.csv.trail.jsonl").read_text().splitlines()
+    assert sum(json.loads(line).get("consensus", False) for line in trail) == 3
+    code, _, err = command(*words, folder / "no.csv", "--consensus")
+    assert code == 2
+    assert "--consensus only works with --reviewed." in err
+
+
+def test_a_review_ends_even_if_reviewers_cannot_be_compared(
+    command, served, run, table, judged, monkeypatch
+):
+    from rankprune.run import _reviewers
+
+    def fail(*_):
+        raise ValueError("table must be there.")
+
+    judged(("ann", 0, "keep"), ("ben", 0, "keep"))
+    monkeypatch.setattr(_reviewers, "compare_reviewers", fail)
+    code, _, err = command("review", run, "--table", table, "--reviewer", "ann")
+    assert code == 0
+    assert "warning: --table must be there." in err
+    assert "Next: " in err
 
 
 def test_review_takes_a_guideline_an_overlap_and_images(command, served, run, table, tmp_path):
@@ -210,23 +280,22 @@ def test_train_reviewed(command, run, table, tmp_path):
 class TestAudit:
     def test_drawing_judging_and_estimating(self, command, served, run, table):
         code, out, err = command(
-            "audit", run, "--table", table, "--n", "40", "--seed", "0", "--reviewer", "ann"
+            *("audit", run, "--table", table, "--method", "design", "--n", "40"),
+            *("--seed", "0", "--reviewer", "ann"),
         )
         assert code == 0
-        assert "40 rows were drawn at random" in err
+        assert "40 rows were drawn on" in err
+        assert "the size of this sample is fixed" in err
         assert "Hidden from reviewers: 'label'." in err
         assert "0 of 40 rows judged." in err
         assert out.startswith("http://")
-        with DecisionLog(run / LOG_FILE) as log:
-            draw = log.last_draw()
-        answers = {
-            row: "positive" if is_positive else "negative" for row, is_positive, _ in draw.rows
-        }
-        judge(run, table, answers, "audit")
+        judge_drawn(run, table, "as given")
         code, out, err = command("audit", run, "--table", table, "--estimate")
         assert code == 0
         assert out.startswith("A blind audit of 40 rows finds 0.0% of your labels wrong")
-        assert "model" in out
+        assert "before" in out
+        assert "after" in out
+        assert "0 of 40 judged labels are wrong. The ranges come from the answers alone" in out
         assert "wrong labels missed" in out
         assert "audited rows, weighted to represent all rows, the plain model is wrong about" in out
         assert f"Report: {run / 'report.html'}" in err
@@ -235,15 +304,68 @@ class TestAudit:
             "audit", run, "--table", table, "--estimate", "--format", "json", "-q"
         )
         found = json.loads(out)
-        assert found["estimate"]["wrong_share"]["estimate"] == 0
+        assert found["estimate"]["wrong_share"]["estimate"] == found["wrong_share"] == 0
         assert found["estimate"]["n_drawn"] == 40
         assert found["before_after"]["n_rows"] == 40
         # The report keeps the audit when it is rendered again.
         assert command("report", run)[0] == 0
         assert "A blind audit of 40 rows" in (run / "report.html").read_text()
 
-    def test_another_size_needs_force(self, command, served, run, table):
+    def test_a_batch_ends_with_the_range_before_and_after(self, command, served, run, table):
         words = ("audit", run, "--table", table, "--seed", "0")
+        code, _, err = command(*words)
+        assert code == 0
+        assert "Batch 1: 25 rows were drawn on" in err
+        assert "0 of 25 rows judged." in err
+        assert "Next: " in err
+        judge_drawn(run, table, "every second one wrong")
+        before = LabelCheck.load(run)
+        code, out, err = command(*words, "--estimate")
+        assert code == 0
+        after = LabelCheck.load(run)
+        assert after.judged.n_sure == 25
+        assert out.startswith(headline(after))
+        assert "(25 rows judged)." in out
+        total = before.wrong_share_interval
+        assert f"{total.low:.1%} to {total.high:.1%}  {after.wrong_share_interval}" in out
+        half = after.planned_audit((25,))[25]["model"] / 2
+        assert f"Judge 25 rows to narrow this to about ±{points(half)}: " in err
+        page = text_of((run / "report.html").read_text())
+        assert headline(after) in page
+        assert "25 judged by people" in page
+        assert f"{total.low:.1%} to {total.high:.1%}" in page
+        found = json.loads(command(*words, "--estimate", "--format", "json", "-q")[1])
+        assert (found["wrong_share_low"], found["wrong_share_high"]) == (
+            after.wrong_share_interval.low,
+            after.wrong_share_interval.high,
+        )
+        code, _, err = command(*words)
+        assert "Batch 2: 25 rows were drawn on" in err
+
+    def test_a_batch_that_is_judged_in_part_counts(self, command, served, run, table):
+        words = ("audit", run, "--table", table, "--seed", "0")
+        command(*words)
+        judge_drawn(run, table, "as given", 10)
+        code, out, err = command(*words)
+        assert code == 0
+        assert "10 of 25 rows judged." in err
+        assert out.splitlines()[1:3] == [
+            "The blind audit is not finished: 15 of its 25 rows are still to be judged.",
+            headline(LabelCheck.load(run)),
+        ]
+        assert "Next: " in err
+
+    def test_rows_about_one_label(self, command, served, run, table):
+        words = ("audit", run, "--table", table, "--about")
+        code, _, err = command(*words, "yes")
+        assert "25 rows were drawn on" in err
+        assert "about labels “yes”." in err
+        assert "--about yes" in err
+        code, _, err = command(*words, "maybe", "--force")
+        assert (code, "--about must be 'yes' or 'no', got 'maybe'" in err) == (2, True)
+
+    def test_another_size_needs_force(self, command, served, run, table):
+        words = ("audit", run, "--table", table, "--seed", "0", "--method", "design")
         assert command(*words, "--n", "30")[0] == 0
         code, _, err = command(*words, "--n", "50")
         assert code == 2
@@ -270,29 +392,36 @@ class TestAudit:
     def test_more_rows_than_there_are_cannot_be_drawn(self, command, served, run, table):
         code, _, err = command("audit", run, "--table", table, "--n", "301")
         assert code == 2
-        assert "n must be at most the number of rows, 300, got 301" in err
+        assert "--n must be at most the number of rows that nobody has judged, 300" in err
 
     def test_the_plan_shows_the_precision_of_each_size(self, command, run):
         code, out, _ = command("audit", run, "--plan")
         assert code == 0
-        assert "rows judged                         50       100       200" in out
-        assert "suspect precision" in out
+        assert "rows to judge                       25        50       100       200" in out
+        assert "with model and answers" in out
+        assert "with answers alone" in out
         assert not (run / LOG_FILE).exists()
         widths = json.loads(command("audit", run, "--plan", "--format", "json")[1])
-        assert list(widths) == ["50", "100", "200"]
+        assert list(widths) == ["25", "50", "100", "200"]
+        words = ("audit", run, "--plan", "--format", "json", "--n", "30", "--about", "yes")
+        assert list(json.loads(command(*words)[1])) == ["25", "30", "50", "100", "200"]
+        assert "among those that say “yes”" in command(*words[:3], *words[-2:])[1]
+        code, _, err = command("audit", run, "--plan", "--n", "301")
+        assert (code, "--n must be at most the number of rows that nobody" in err) == (2, True)
 
     def test_a_table_of_few_rows_has_a_plan_too(self, command, tmp_path):
         from rankprune import check_table
 
-        lines = ["size,kind", *(f"{i % 10},{'big' if i % 10 > 4 else 'small'}" for i in range(30))]
+        lines = ["size,kind", *(f"{i % 10},{'big' if i % 10 > 4 else 'small'}" for i in range(20))]
         path = tmp_path / "things.csv"
         path.write_text("\n".join(lines))
         few = check_table(path, "kind", pos_label="big", scorer=None).save(tmp_path / "run")
-        assert list(json.loads(command("audit", few, "--plan", "--format", "json")[1])) == ["30"]
+        assert list(json.loads(command("audit", few, "--plan", "--format", "json")[1])) == ["20"]
 
     def test_larger_samples_are_more_precise(self, command, run):
         widths = json.loads(command("audit", run, "--plan", "--format", "json")[1])
-        assert widths["50"]["wrong_share"] > widths["200"]["wrong_share"] > 0
+        for method in ("model", "design"):
+            assert widths["50"][method] > widths["200"][method] > 0
 
     def test_plan_and_estimate_exclude_each_other(self, command, run):
         code, _, err = command("audit", run, "--plan", "--estimate")

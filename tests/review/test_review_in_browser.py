@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
+from rankprune import LabelCheck
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
 
@@ -311,8 +312,9 @@ def test_the_next_card_shows_within_a_tenth_of_a_second(serve, open_page):
 
 def test_nothing_in_a_blind_audit_tells_label_or_score(serve, open_page, run, check):
     page = open_page(serve("audit", "--n", "40", "--seed", "0")[0])
-    seen = []
+    seen, asked = [], []
     page.on("response", lambda answer: seen.append(answer.text()))
+    page.on("request", lambda one: asked.append(one.url))
     for _ in range(12):
         assert page.locator("#given").count() == 0
         shown = page.content()
@@ -332,6 +334,85 @@ def test_nothing_in_a_blind_audit_tells_label_or_score(serve, open_page, run, ch
     with DecisionLog(run / LOG_FILE) as log:
         made = log.decisions("audit", log.last_draw().id)
     assert [one.answer for one in made] == ["positive"] * 12 + ["negative", "unsure", "undo"]
+    assert not any("/api/result" in url for url in asked)
+
+
+def judge_batch(page, n):
+    """Judge a batch by keyboard until its result is there."""
+    for number in range(n):
+        assert f"{number} of {n} judged" in page.inner_text("#progress")
+        press(page, "1" if number % 2 else "0")
+    page.wait_for_selector("#result:not([hidden])")
+
+
+def test_an_audit_goes_by_batches_by_keyboard(serve, open_page, run, check):
+    page = open_page(serve("audit", "--n", "6", "--seed", "0")[0])
+    judge_batch(page, 6)
+    assert page.inner_text("#result-heading") == "The result after 6 judged rows"
+    assert not page.is_visible("#card")
+    assert not page.is_visible("#note")
+    headline = page.inner_text("#headline")
+    assert headline.startswith("Between")
+    before, after, planned = page.locator("#ranges p").all_inner_texts()
+    total, settled = (one.wrong_share_interval for one in (check, LabelCheck.load(run)))
+    ends = [f"{100 * end:.1f}%" for end in (total.low, total.high)]
+    assert before.startswith(f"Before any row was judged {ends[0]} to {ends[1]}, most likely")
+    ends = [f"{100 * end:.1f}%" for end in (settled.low, settled.high)]
+    assert after.startswith(f"After 6 judged rows {ends[0]} to {ends[1]}, most likely")
+    assert "about ±" in planned
+    # The bars are as long as the numbers say.
+    boxes = [page.locator(f".{name}").first.bounding_box() for name in ("track", "after .bar")]
+    end = max(total.high, settled.high)
+    width = (settled.high - settled.low) / end * (boxes[0]["width"] - 2)
+    assert boxes[1]["width"] == pytest.approx(width, abs=1.5)
+    assert "the range would shrink to about ±" in page.inner_text("#deal")
+    # An answer can still be changed, and the result follows.
+    press(page, "z")
+    assert page.is_visible("#card")
+    assert not page.is_visible("#result")
+    press(page, "u")
+    page.wait_for_selector("#result:not([hidden])")
+    assert "1 row has no clear answer" in page.inner_text("#judged")
+    press(page, "Enter")
+    assert heading(page).endswith("(No. 7)")
+    assert page.inner_text("#progress").startswith("Batch 2: 0 of 6 judged")
+    judge_batch(page, 6)
+    assert page.inner_text("#result-heading") == "The result after 12 judged rows"
+    # The result is there after a reload too, and the button is as good as the key.
+    page.reload()
+    page.wait_for_selector("#result:not([hidden])")
+    page.click("#deal")
+    settle(page)
+    assert heading(page).endswith("(No. 13)")
+    with DecisionLog(run / LOG_FILE) as log:
+        assert [draw.batch for draw in log.last_draws()] == [1, 2, 3]
+
+
+def test_the_result_appears_for_everybody_when_the_batch_is_complete(serve, open_page):
+    ann, ben = (open_page(link) for link in serve("audit", "--n", "8", people=("ann", "ben")))
+    while not ann.is_visible("#done"):
+        press(ann, "1")
+    assert "Other reviewers are looking at" in ann.inner_text("#done")
+    while ben.is_visible("#card"):
+        press(ben, "0")
+    for page in (ann, ben):
+        page.wait_for_selector("#result:not([hidden])")
+    assert ann.inner_text("#ranges") == ben.inner_text("#ranges")
+    for page in (ben, ann):
+        press(page, "Enter")
+        page.wait_for_selector("#card:not([hidden])")
+        assert "Batch 2: 0 of 8 judged" in page.inner_text("#progress")
+    assert heading(ann) != heading(ben)
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(400, "light"), (400, "dark"), (1400, "light"), (1400, "dark")]
+)
+def test_everybody_can_read_the_result_at_any_width(serve, open_page, width, scheme):
+    page = open_page(serve("audit", "--n", "4")[0], width=width, scheme=scheme)
+    judge_batch(page, 4)
+    assert overflow(page) <= 0
+    assert_accessible(page)
 
 
 @pytest.mark.parametrize("command", ["review", "audit"])

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from rankprune import LabelCheck
 from rankprune.review._serve import Server, _names, checked_reviewers, is_loopback
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
@@ -15,6 +16,12 @@ from rankprune.run._directory import LOG_FILE
 
 def test_no_acknowledged_decision_is_lost_when_the_server_is_killed(bench):
     assert bench.kills(10) > 10
+
+
+def test_no_answer_of_an_audit_is_lost_or_counted_twice_when_the_server_is_killed(bench):
+    n_answers, n_batches = bench.batch_kills(4)
+    assert n_answers > 4
+    assert n_batches
 
 
 def test_simultaneous_reviewers_lose_and_duplicate_nothing(bench):
@@ -59,6 +66,21 @@ def test_an_interrupt_is_the_normal_way_to_stop(folder, run, bench):
     assert "rankprune export" in said
     with DecisionLog(run / LOG_FILE) as log:
         assert len(log.decisions("review")) == 3
+
+
+def test_an_interrupt_ends_the_page_of_an_audit_and_its_result_is_printed(folder, run, bench):
+    table = folder / "people.csv"
+    words = ("--table", table, "--reviewer", "ann", "--n", "6", "-q")
+    process = start(folder, "audit", run, *words)
+    client = bench.Client(process.stdout.readline().strip())
+    client.judge(answer="positive")
+    assert len(client.acknowledged) == 6
+    client.close()
+    process.send_signal(signal.SIGINT)
+    said, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+    assert "(6 rows judged)" in said
+    assert LabelCheck.load(run).judged.n_sure == 6
 
 
 def test_each_person_has_a_link_and_other_hosts_cause_a_warning(folder, run, bench):

@@ -1,5 +1,5 @@
 """Fixtures that judge rows of a run directory."""
 
-from reviewed_run import check, checked, drawn, folder, open_queue, people, run
+from reviewed_run import check, checked, drawn, folder, judged, open_queue, people, run
 
-__all__ = ["check", "checked", "drawn", "folder", "open_queue", "people", "run"]
+__all__ = ["check", "checked", "drawn", "folder", "judged", "open_queue", "people", "run"]

@@ -19,7 +19,13 @@ from reviewed_run import uid
 BASE = Decision(
     "00000001", 3, "hash", "review", None, "ann", "keep", "yes", 0.25, 1.5, "a note", "2026-01-01"
 )
-DRAW = Draw(None, "sha", (2, 3, 4, 5), "yes", "no", ((7, True, False), (1, False, True)), "t")
+DRAW = Draw(
+    *(None, "sha", (2, 3, 4, 5), "yes", "no", ((7, True, False), (1, False, True)), "t"),
+    method="model",
+    about="yes",
+    kinds=((True, True), (True, False), (False, True), (False, False)),
+    strata=(1, 2),
+)
 COLUMNS = {
     "decisions": [
         "uid",
@@ -37,10 +43,13 @@ COLUMNS = {
         "settles",
         "undo_of",
     ],
-    "draws": ["time", "scores", "sizes", "positive", "negative"],
-    "drawn": ["draw", "place", "row", "is_positive", "suspect"],
+    "draws": [
+        *("time", "scores", "sizes", "positive", "negative"),
+        *("method", "about", "batch", "kinds"),
+    ],
+    "drawn": ["draw", "place", "row", "is_positive", "suspect", "stratum"],
 }
-MAY_BE_NULL = {"draw", "label", "score", "undo_of"}
+MAY_BE_NULL = {"draw", "label", "score", "undo_of", "about"}
 BAD = {
     "row": ["'seven'", "-1", "1.5", "x'00'", "1e300"],
     "mode": ["'other'", "'audit'"],
@@ -52,6 +61,11 @@ BAD = {
     "sizes": ["''", "'2 3 4'", "'2 3 4 five'", "'1 0 0 1'", "'0 3 0 5'", "9"],
     "is_positive": ["2", "'yes'"],
     "suspect": ["2", "'yes'"],
+    "method": ["'other'", "1"],
+    "about": ["'maybe'", "1"],
+    "batch": ["0", "2", "1.5", "'one'"],
+    "kinds": ["''", "'11 10 01'", "'11 10 01 22'", "'01 01 01 01'", "9"],
+    "stratum": ["4", "-1", "-2", "0.5", "'first'"],
     "place": ["5", "'first'", "-1"],
 }
 

@@ -97,7 +97,7 @@ def test_modes_and_draws_are_kept_separate(log):
     log.add(replace(audited, uid="00000003", draw=2, reviewer="ben"))
     assert log.decisions("review") == [BASE]
     assert log.decisions("audit", 1) == [audited]
-    assert log.news("audit", 1) == (3, [audited])
+    assert log.news("audit", (1,)) == (3, [audited])
     assert log.news("review") == (3, [BASE])
 
 
@@ -274,6 +274,57 @@ class TestDraws:
         log.keep_draw(replace(self.drawn, scores="other"))
         assert log.last_draw().scores == "other"
         assert log.last_draw().id == 2
+        assert len(log.last_draws()) == 1
+
+    batch = Draw(
+        *(None, "sha", (2, 3, 5), "yes", "no", ((7, True, True), (1, False, True)), "t"),
+        method="model",
+        about="yes",
+        kinds=((True, False), (True, False), (False, False)),
+        strata=(1, 2),
+    )
+
+    def test_batches_follow_each_other(self, log):
+        assert log.last_draws() == []
+        first = log.keep_draw(self.batch)
+        more = replace(self.batch, batch=2, rows=((8, True, False), (2, False, False)), about=None)
+        second = log.keep_draw(more)
+        assert log.last_draws() == [replace(self.batch, id=1), replace(more, id=2)]
+        assert log.last_draws() == [first, second]
+        anew = log.keep_draw(self.drawn)
+        assert log.last_draws() == [anew]
+
+    def test_only_the_first_of_two_that_were_drawn_at_once_is_kept(self, log):
+        first = log.keep_draw(self.batch, after=0)
+        assert log.keep_draw(replace(self.batch, about=None), after=0) == first
+        more = replace(self.batch, batch=2, rows=((8, True, False), (2, False, False)))
+        assert log.keep_draw(more, after=1).id == 2
+        assert log.keep_draw(more, after=1).id == 2
+        assert len(log.last_draws()) == 2
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"batch": 3},
+            {"scores": "other"},
+            {"method": "design"},
+            {"rows": ((7, True, True), (3, False, True))},
+            {"strata": (2, 1)},
+        ],
+    )
+    def test_a_batch_that_cannot_follow_the_others_is_reported(self, log, change):
+        log.keep_draw(self.batch)
+        next_ = replace(self.batch, batch=2, rows=((8, True, False), (2, False, False)))
+        log.keep_draw(replace(next_, **change))
+        with pytest.raises(TableError, match=r"the sample no\. 2 makes no sense"):
+            log.last_draws()
+
+    def test_the_sample_has_the_strata_that_were_drawn_from(self):
+        sample = self.batch.sample()
+        assert (sample.stratum.tolist(), sample.kinds) == ([1, 2], self.batch.kinds)
+        # Those of the first release follow from label and suspect.
+        sample = self.drawn.sample()
+        assert (sample.stratum.tolist(), len(sample.kinds)) == ([1, 2], 4)
 
 
 class TestSchema:
@@ -281,15 +332,53 @@ class TestSchema:
         with pytest.raises(TableError, match=r"no row has been reviewed yet. Review some rows"):
             DecisionLog(tmp_path / "review.sqlite", must_exist=True)
 
-    @pytest.mark.parametrize("schema", [0, 2, 99])
+    @pytest.mark.parametrize("schema", [0, 3, 99])
     def test_any_other_schema_is_refused_and_the_file_is_unchanged(self, tmp_path, schema):
         path = tmp_path / "review.sqlite"
         with DecisionLog(path) as log:
             log._writer.execute(f"PRAGMA user_version = {schema}")
         before = path.read_bytes()
-        with pytest.raises(TableError, match=rf"has schema {schema}, and .* only schema 1\. Use"):
+        with pytest.raises(TableError, match=rf"has schema {schema}, and .* only schema 2 and"):
             DecisionLog(path)
         assert path.read_bytes() == before
+
+    @pytest.fixture
+    def first_release(self, tmp_path):
+        """A log as the first release wrote it, and what it holds."""
+        path = tmp_path / "review.sqlite"
+        with DecisionLog(path) as log:
+            log.add(BASE)
+            drawn = log.keep_draw(TestDraws.drawn)
+            for column in ("method", "about", "batch", "kinds"):
+                log._writer.execute(f"ALTER TABLE draws DROP COLUMN {column}")
+            log._writer.execute("ALTER TABLE drawn DROP COLUMN stratum")
+            log._writer.execute("PRAGMA user_version = 1")
+        return path, drawn
+
+    def test_a_log_of_the_first_release_is_brought_up_to_date(self, first_release):
+        path, drawn = first_release
+        for _ in range(2):
+            with DecisionLog(path) as log:
+                assert log.decisions("review") == [BASE]
+                assert log.last_draws() == [drawn]
+        with DecisionLog(path) as log:
+            batch = replace(TestDraws.batch, batch=1)
+            assert log.keep_draw(batch) == replace(batch, id=2) == log.last_draw()
+        # The first release can go on with the copy.
+        other = sqlite3.connect(path.with_name("review.schema-1.sqlite"))
+        assert other.execute("PRAGMA user_version").fetchone() == (1,)
+        assert other.execute("SELECT uid FROM decisions").fetchall() == [(BASE.uid,)]
+        other.close()
+
+    def test_processes_that_open_it_at_once_do_that_once(self, first_release):
+        path, drawn = first_release
+
+        def opened(_):
+            with DecisionLog(path) as log:
+                return log.last_draws()
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(opened, range(8))) == [[drawn]] * 8
 
     def test_files_of_other_programs_are_refused_and_unchanged(self, tmp_path):
         path = tmp_path / "review.sqlite"

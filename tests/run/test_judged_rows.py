@@ -140,6 +140,8 @@ def test_answers_that_contradict_the_model_count_alone(check, rows):
     assert settled.wrong_share_interval.high > 0.9
     assert settled.wrong_share_interval.covers != JUDGED
     assert 0 < settled.noise_rates.positive_noise_rate < 1
+    planned = settled.planned_audit((25,))[25]
+    assert planned["model"] == planned["design"]
 
 
 def test_the_design_alone(check, rows):
@@ -226,3 +228,13 @@ def test_bad_arguments_are_refused(check):
         check.draw_audit(about="cat")
     with pytest.raises(ValueError, match="n must be"):
         check.draw_audit(0)
+
+
+def test_the_plan_of_a_size_does_not_depend_on_the_others(check):
+    assert check.planned_audit((25,))[25] == check.planned_audit((25, 50))[25]
+
+
+def test_no_answers_change_nothing(check):
+    settled = check.settle([], [])
+    assert settled.wrong_share_interval == check.wrong_share_interval
+    assert settled.judged.n_sure == 0

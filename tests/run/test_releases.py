@@ -53,7 +53,8 @@ def test_every_command_takes_its_run(command, release):
         assert code == 0, err
     assert (release / "fixed.csv.trail.jsonl").read_text().count('"stands": true') == 6
     result = json.loads((run / "result.json").read_bytes())
-    assert sorted(result["files"]) == ["audit.json", "report.html", "scores.parquet"]
+    kept = ["unjudged.json", "unjudged.parquet"]
+    assert sorted(result["files"]) == ["audit.json", "report.html", "scores.parquet", *kept]
     assert "A blind audit of 20 rows" in (run / "report.html").read_text()
 
 

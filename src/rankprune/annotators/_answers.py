@@ -131,8 +131,8 @@ class Answers:
         if duplicates == "error" and not is_last.all():
             first = kept[np.flatnonzero(~is_last)[0]]
             raise ValueError(
-                f"duplicates must not occur, but annotator {who[annotator[first]]!r} answered row "
-                f"{row_ids[row[first]]!r} more than once. Pass duplicates='last' or 'all'."
+                f"annotator {who[annotator[first]]!r} answered row {row_ids[row[first]]!r} more "
+                "than once, an error with duplicates='error'. Pass duplicates='last' or 'all'."
             )
         if duplicates != "all":
             kept = kept[is_last]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankprune.annotators._answers import Answers
 from rankprune.annotators._arguments import check_arguments, checked_scorer, known_classes
 from rankprune.annotators._choice import ENOUGH, SOME, choose_model, mean_per_row
+from rankprune.annotators._codes import MISSING, as_column, codes_in
 from rankprune.annotators._copies import (
     confirmed,
     copy_weights,
@@ -20,11 +21,12 @@ from rankprune.annotators._copies import (
     without,
 )
 from rankprune.annotators._em import Design, Fit
+from rankprune.annotators._label_errors import Evidence, LabelErrors, label_errors
 from rankprune.annotators._methods import ENOUGH_GOLD, fit_model, vote_start
-from rankprune.annotators._scores import score_prior
+from rankprune.annotators._scores import ScorePrior
 from rankprune.annotators._table import Annotator, annotator_table
 from rankprune.annotators._votes import Array, count_votes
-from rankprune.core._parameters import validate_count, validate_level
+from rankprune.core._parameters import as_number, validate_count, validate_level
 
 # Rounds of scoring and fitting if a function scores the rows.
 _ROUNDS = 3
@@ -86,6 +88,78 @@ class Consensus:
     log_likelihood: float | None
     n_iter: int
     converged: bool
+    _evidence: Evidence | None = field(default=None, repr=False)
+
+    def trusted(self, at_least: float = 0.99) -> NDArray[np.bool_]:
+        """Return which labels are certain enough to be `trusted` rows of a classifier.
+
+        Parameters
+        ----------
+        at_least : float, default=0.99
+            Least confidence.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from rankprune.annotators import Answers, consensus
+        >>> table = [["a", "a", "a"], ["b", "b", "a"], ["b", "b", "b"], ["a", "a", "a"]] * 40
+        >>> consensus(Answers.from_wide(table)).trusted(at_least=0.95)[:4].tolist()
+        [True, True, True, True]
+        """
+        least = as_number(at_least)
+        if least is None or not 0 < least <= 1:
+            raise ValueError(
+                f"at_least must be a probability above 0, got {at_least!r}. Pass e.g. 0.99."
+            )
+        if not self.calibrated:
+            raise ValueError(
+                f"trusted needs a confidence that is calibrated, but {'; '.join(self.doubts)}."
+            )
+        certain: NDArray[np.bool_] = self.confidence >= least
+        return certain
+
+    def label_errors(self, labels: ArrayLike | None = None, *, level: float = 0.95) -> LabelErrors:
+        """Return how many labels of the rows are wrong, by the answers of all annotators.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,), default=None
+            Any labels of the rows, such as those of the majority or of the first annotator, in
+            the order of `rows`; missing ones are left out. By default those of this consensus.
+        level : float, default=0.95
+            Confidence level of each interval.
+
+        Returns
+        -------
+        LabelErrors
+            With the share of wrong labels and the noise rates. If the answers cannot tell,
+            intervals run from 0 to 1.
+
+        Examples
+        --------
+        >>> from rankprune.annotators import Answers, consensus
+        >>> table = [["a", "a", "a"], ["b", "b", "a"], ["b", "b", "b"], ["a", "a", "a"]] * 40
+        >>> found = consensus(Answers.from_wide(table))
+        >>> first = found.label_errors([line[0] for line in table])
+        >>> round(first.wrong_share.estimate, 2)
+        0.0
+        """
+        level = validate_level(level)
+        if labels is None:
+            given = np.where(self.n_answers > 0, self.probabilities.argmax(axis=1), MISSING)
+        else:
+            column = as_column(labels, "labels")
+            if len(column) != len(self.rows):
+                raise ValueError(
+                    f"labels must have one value per row, got {len(column)} for {len(self.rows)} "
+                    "rows. Pass None where a row has none."
+                )
+            given = codes_in(column, self.classes, "labels", "classes")
+        evidence = self._evidence if self.calibrated else None
+        return label_errors(evidence, self.probabilities, given, self.classes, level)
 
     def __str__(self) -> str:
         lines = [
@@ -156,11 +230,12 @@ def consensus(
             method, reason = choose_model(answers, known, weight, max_iter)
         reason += _told_copies(source)
     start = vote_start(answers, known, weight)
-    fit = None
+    fit, evidence = None, None
     if method == "model" and scorer is not None:
-        fit = _fit_with_scores(answers, known, weight, start, scorer, max_iter)
+        fit, evidence = _fit_with_scores(answers, known, weight, start, scorer, max_iter)
     elif method != "majority":
         fit = fit_model(method, Design.of(answers, known, weight), start, max_iter=max_iter)
+        evidence = Evidence(answers, method, known, weight, None, max_iter)
     found = start if fit is None else fit.probabilities
     doubts = _doubts(answers, method, known, scorer is not None, fit)
     codes = found.argmax(axis=1)
@@ -182,6 +257,7 @@ def consensus(
         log_likelihood=None if fit is None else fit.log_likelihoods[-1],
         n_iter=0 if fit is None else len(fit.log_likelihoods),
         converged=True if fit is None else fit.converged,
+        _evidence=evidence,
     )
 
 
@@ -227,23 +303,29 @@ def _fit_with_scores(
     start: Array,
     scorer: Callable[[Array], Array],
     max_iter: int,
-) -> Fit:
-    """Return the fit to answers and scores; a classifier is trained again on each consensus."""
+) -> tuple[Fit, Evidence]:
+    """Return the fit to answers and scores, and what the last round was fitted to.
+
+    A classifier is trained again on each consensus.
+    """
     design = Design.of(answers, known, weight)
     # One answer a row cannot tell which errors an annotator makes, but how many.
     model = "smoothed" if mean_per_row(answers) >= SOME else "one-coin"
     scores: Array | None = None
+    earlier: list[Array] = []
     for _ in range(_ROUNDS):
         new_scores = scorer(start)
         if new_scores is scores:  # they were computed before, and do not follow the consensus
             break
+        if scores is not None:
+            earlier.append(scores)
         scores = new_scores
         # Votes alone would make annotators perfect where nobody else answered.
         both = (start + scores / scores.sum(axis=1, keepdims=True)) / 2
-        prior_step = score_prior(scores)
+        prior_step = ScorePrior(scores)
         fit = fit_model(model, design, both, prior_step=prior_step, max_iter=max_iter)
         start = fit.probabilities
-    return fit
+    return fit, Evidence(answers, model, known, weight, scores, max_iter, tuple(earlier))
 
 
 def _doubts(

@@ -64,28 +64,32 @@ def fit_model(
     *,
     prior_step: PriorStep = class_prior,
     max_iter: int = 100,
+    stay: bool = False,
 ) -> Fit:
     """Return the best fit of a model over several starts.
 
     The starts are the votes, and the votes weighted by each annotator's agreement with them. The
-    fit with the highest log-likelihood counts.
+    fit with the highest log-likelihood counts. With `stay`, the given start is the only one: then
+    a fit to nearly the same answers does not jump to another maximum.
     """
     counts = design.counts(start)
     target = pooled_confusion(counts)
     coin = one_coin_step(target, _ONE_COIN)
     if name == "one-coin":
-        return _best(design, start, coin, prior_step, max_iter)
+        return _best(design, start, coin, prior_step, max_iter, stay)
     if name == "dawid-skene":
         step = dawid_skene_step(target, _DAWID_SKENE)
-        return _best(design, start, step, prior_step, max_iter)
+        return _best(design, start, step, prior_step, max_iter, stay)
     coins = iterate(design, start, coin, prior_step, max_iter=max_iter)
     step = dawid_skene_step(coins.confusion, _SMOOTHED)
-    return _best(design, start, step, prior_step, max_iter)
+    return _best(design, start, step, prior_step, max_iter, stay)
 
 
-def _best(design: Design, start: Array, step: MStep, prior_step: PriorStep, max_iter: int) -> Fit:
-    weighted = _weighted_votes(design, start)
-    fits = [iterate(design, one, step, prior_step, max_iter=max_iter) for one in (start, weighted)]
+def _best(
+    design: Design, start: Array, step: MStep, prior_step: PriorStep, max_iter: int, stay: bool
+) -> Fit:
+    starts = [start] if stay else [start, _weighted_votes(design, start)]
+    fits = [iterate(design, one, step, prior_step, max_iter=max_iter) for one in starts]
     return max(fits, key=lambda fit: fit.log_likelihoods[-1])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankprune.annotators._em import PriorStep
 from rankprune.annotators._votes import Array
 
 # Scores closer to 0 are treated alike: no single classifier is that certain.
@@ -14,38 +13,51 @@ _RIDGE = 1.0
 _STEPS = 2
 
 
-def score_prior(scores: Array) -> PriorStep:
-    """Return the step that calibrates scores to the probabilities of the true classes.
+class ScorePrior:
+    """The step that calibrates scores to the probabilities of the true classes.
 
     P(class) is proportional to ``score ** slope * factor[class]``: a slope below 1 makes an
     overconfident classifier more modest, and 0 ignores it. Each call improves slope and factors by
     Newton's method, so the likelihood never falls.
     """
-    log_scores = np.log(np.clip(scores, _LEAST, 1.0))
-    log_scores -= log_scores.mean(axis=1, keepdims=True)
-    k = scores.shape[1]
-    state: Array = np.zeros(k + 1)
 
-    def value(at: Array, targets: Array) -> tuple[float, Array]:
-        logits = at[0] * log_scores + at[1:]
-        logits -= logits.max(axis=1, keepdims=True)
-        logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        return float((targets * logits).sum() - 0.5 * _RIDGE * (at**2).sum()), logits
+    def __init__(self, scores: Array) -> None:
+        self._log_scores = _log(scores)
+        self._state: Array = np.zeros(scores.shape[1] + 1)
 
-    def step(probabilities: Array) -> tuple[Array, float]:
-        nonlocal state
-        best, logits = value(state, probabilities)
+    def __call__(self, probabilities: Array) -> tuple[Array, float]:
+        """Return the log-probabilities of the classes of each row, and that of the smoothing."""
+        best, logits = self._value(self._state, probabilities)
         for _ in range(_STEPS):
-            move = _newton(state, np.exp(logits), probabilities, log_scores)
+            move = _newton(self._state, np.exp(logits), probabilities, self._log_scores)
             for _ in range(20):
-                found, new_logits = value(state + move, probabilities)
+                found, new_logits = self._value(self._state + move, probabilities)
                 if found >= best:
-                    state, best, logits = state + move, found, new_logits
+                    self._state, best, logits = self._state + move, found, new_logits
                     break
                 move /= 2
-        return logits, -0.5 * _RIDGE * float((state**2).sum())
+        return logits, -0.5 * _RIDGE * float((self._state**2).sum())
 
-    return step
+    def of(self, scores: Array) -> Array:
+        """Return the log-probabilities of the classes of other rows."""
+        return _logits(self._state, _log(scores))
+
+    def _value(self, at: Array, targets: Array) -> tuple[float, Array]:
+        logits = _logits(at, self._log_scores)
+        return float((targets * logits).sum() - 0.5 * _RIDGE * (at**2).sum()), logits
+
+
+def _log(scores: Array) -> Array:
+    log_scores: Array = np.log(np.clip(scores, _LEAST, 1.0))
+    log_scores -= log_scores.mean(axis=1, keepdims=True)
+    return log_scores
+
+
+def _logits(at: Array, log_scores: Array) -> Array:
+    logits: Array = at[0] * log_scores + at[1:]
+    logits -= logits.max(axis=1, keepdims=True)
+    logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return logits
 
 
 def _newton(at: Array, shares: Array, targets: Array, log_scores: Array) -> Array:

@@ -51,13 +51,16 @@ _NODES = _DEVIATION * stdtrit(_FREEDOM, (np.arange(_N_NODES) + 0.5) / _N_NODES)
 _STEPS_PER_UNIT, _REACH = 10, 12.0
 _GRID = np.arange(-_REACH, _REACH + 1e-9, 1 / _STEPS_PER_UNIT)
 # Mean share of wrong labels of a stratum by what its draw expects, deviations included.
-_WIDE_GRID = np.linspace(-30.0, 30.0, 1201)
+_WIDE_GRID, _WIDE_STEPS = np.linspace(-30.0, 30.0, 1201), 20
 _HALVINGS = 18
 # Both tails of a range are smaller by this factor than its level asks for: what is calibrated over
 # all problems together should hold for each kind of noise.
 _CAUTION = 0.7
 # A lower end below this, without any wrong label seen, is reported as zero.
 NO_WRONG_SHARE = 0.01
+# So few wrong labels, in strata of many rows, are hardly believed before rows are judged. A lower
+# end below this is the lowest draw.
+_FEW_WRONG_SHARE = 0.002
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,9 @@ class Posterior:
                 np.searchsorted(reached, np.array([tail, 1 - tail]) * reached[-1]), len(draws) - 1
             )
         ].tolist()
-        return (0.0 if low < NO_WRONG_SHARE and not self.wrong.any() else low), high
+        if not self.wrong.any():
+            return 0.0 if low < NO_WRONG_SHARE else low, high
+        return float(draws.min()) if low < _FEW_WRONG_SHARE else low, high
 
 
 def believe(
@@ -284,7 +289,7 @@ def _spread(
     low, high = np.full(_N_DRAWS, -40.0), np.full(_N_DRAWS, 40.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        share = np.interp(sloped + middle[:, None], _WIDE_GRID, _deviating()) @ weight
+        share = _mean_share(sloped + middle[:, None]) @ weight
         low, high = np.where(share < of_label, (middle, high), (low, middle))
     chance = expit(sloped + ((low + high) / 2)[:, None])
     is_in = np.array(stratum)[:, None] == np.arange(len(numbers))
@@ -294,9 +299,21 @@ def _spread(
     return np.asarray(logit(np.clip(mean, 1e-6, 1 - 1e-6)))
 
 
+def _mean_share(log_odds: Reals) -> Reals:
+    """Return the mean share of wrong labels at log-odds, deviations included, between grid points.
+
+    The points are evenly spaced, so none has to be searched for, as `numpy.interp` does.
+    """
+    share = _deviating()
+    steps = np.clip((log_odds - _WIDE_GRID[0]) * _WIDE_STEPS, 0, len(share) - 1)
+    point = np.minimum(steps.astype(np.intp), len(share) - 2)
+    left = share[point]
+    return np.asarray(left + (steps - point) * (share[point + 1] - left))
+
+
 @lru_cache(maxsize=1)
 def _deviating() -> Reals:
-    """Return the mean share of wrong labels at each log-odds, deviations included."""
+    """Return the mean share of wrong labels at each point of the grid, deviations included."""
     return np.asarray(expit(_WIDE_GRID[:, None] + _NODES).mean(axis=1))
 
 

@@ -7,7 +7,7 @@ conclusions about all rows, with known confidence limits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Any
@@ -20,12 +20,15 @@ from rankprune.core import Interval
 from rankprune.core._inputs import BoolArray, are_equal, is_missing
 from rankprune.core._melded_intervals import Part, melded_lower_limit, melded_upper_limit
 from rankprune.core._parameters import validate_level
+from rankprune.core._stratified_limits import total_at_most, total_limits
 
 COVERS = "the random choice of rows, but not mistakes in the answers"
 METHOD = (
-    "exact Clopper-Pearson limits for each of the four strata, drawn without replacement, melded "
-    "(Fay, Proschan and Brittain); unsure answers count as correct labels for the lower limit and "
-    "as wrong labels for the upper limit"
+    "for shares of given labels, totals that the stratified estimate does not refute, by its exact "
+    "distribution at the likeliest shares of the strata, drawn without replacement; for noise "
+    "rates, exact Clopper-Pearson limits of the strata, melded (Fay, Proschan and Brittain); "
+    "unsure answers count as correct labels for the lower limit and as wrong labels for the upper "
+    "limit"
 )
 
 
@@ -113,10 +116,12 @@ def estimate(sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95
 
     Notes
     -----
-    Every share grows with the number of wrong labels in each of the four strata. The limits of each
-    stratum are exact for sampling without replacement, and are melded into one interval: at least
-    `level` of such intervals contain the true share. For shares that do not depend on the label,
-    strata drawn at the same rate are pooled.
+    The share of wrong labels, of all rows or of some strata, is tested by the stratified estimate,
+    whose distribution is exact for sampling without replacement. What remains unknown, how the
+    wrong labels are spread over the strata, is taken as it explains the answers best, and the error
+    that is aimed at is reduced for it: by simulation, `level` of such intervals contain the true
+    share, wherever the wrong labels are. Of the noise rates, the exact limits of strata are melded
+    into one interval, after those drawn at the same rate are pooled.
 
     Examples
     --------
@@ -128,7 +133,7 @@ def estimate(sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95
     >>> sample = audit.draw(labels, suspects, 200, random_state=0)
     >>> found = audit.estimate(sample, truth[sample.rows])
     >>> print(found.wrong_share)
-    4.8% (3.5% to 7.0%)
+    4.8% (3.5% to 6.4%)
     """
     is_wrong, is_sure = judged_wrong(sample, answers)
     return estimate_shares(
@@ -189,53 +194,58 @@ def estimate_shares(
     likely = _totals(parts(is_wrong[is_sure], is_sure), kinds)
     labels, suspects = ([kind[which] for kind in kinds] for which in (0, 1))
 
-    def interval(of: Callable[[Sequence[Any], Sequence[bool]], Any], signs: list[bool]) -> Interval:
-        (at_best, sign), (at_worst, _) = _pooled(best, signs), _pooled(worst, signs)
+    def share(chosen: Sequence[bool]) -> Interval | None:
+        """Return the share of wrong labels in some of the strata, or None if they are empty."""
+        n_chosen = _sum(sizes, chosen)
+        if not n_chosen:
+            return None
+        low, high = total_limits(_only(best, chosen), _only(worst, chosen), level)
+        return _interval(_sum(likely, chosen) / n_chosen, low / n_chosen, high / n_chosen)
+
+    def noise_rate(wrong_label: bool) -> Interval:
+        """Return the share of the rows of a true class that have the other label."""
+        n_right = _sum(sizes, labels, not wrong_label)
+
+        def of(wrong: Sequence[Any], signs: Sequence[bool]) -> Any:
+            right = n_right - _sum(wrong, signs, not wrong_label)
+            return _share_of(_sum(wrong, signs, wrong_label), right)
+
+        (at_best, sign), (at_worst, _) = _pooled(best, labels), _pooled(worst, labels)
         low = melded_lower_limit(at_best, lambda wrong: of(wrong, sign), (1 + level) / 2)
         high = melded_upper_limit(at_worst, lambda wrong: of(wrong, sign), (1 + level) / 2)
-        return Interval(float(np.clip(of(likely, signs), low, high)), low, high, COVERS)
+        return _interval(of(likely, labels), low, high)
 
-    n_rows, n_positive, n_negative = sum(sizes), _sum(sizes, labels), _sum(sizes, labels, False)
-    n_suspects, n_others = _sum(sizes, suspects), _sum(sizes, suspects, False)
-    pools, suspect_pools = _pooled(worst, suspects)
+    others = [not suspect for suspect in suspects]
+    whole, positive, negative = (
+        share(chosen) for chosen in ([True] * len(sizes), labels, [not label for label in labels])
+    )
+    assert whole is not None  # both labels have rows
+    assert positive is not None
+    assert negative is not None
     return AuditEstimate(
-        wrong_share=interval(lambda wrong, _: sum(wrong) / n_rows, suspects),
-        positive_label_error_rate=interval(
-            lambda wrong, label: _sum(wrong, label) / n_positive, labels
+        wrong_share=whole,
+        positive_label_error_rate=positive,
+        negative_label_error_rate=negative,
+        positive_noise_rate=noise_rate(wrong_label=False),
+        negative_noise_rate=noise_rate(wrong_label=True),
+        suspect_precision=share(suspects),
+        missed_share=share(others),
+        missed_at_most=(
+            int(total_at_most(_only(worst, others), level)) if _sum(sizes, others) else 0
         ),
-        negative_label_error_rate=interval(
-            lambda wrong, label: _sum(wrong, label, False) / n_negative, labels
-        ),
-        positive_noise_rate=interval(
-            lambda wrong, label: _share_of(
-                _sum(wrong, label, False), n_positive - _sum(wrong, label)
-            ),
-            labels,
-        ),
-        negative_noise_rate=interval(
-            lambda wrong, label: _share_of(
-                _sum(wrong, label), n_negative - _sum(wrong, label, False)
-            ),
-            labels,
-        ),
-        suspect_precision=(
-            interval(lambda wrong, suspect: _sum(wrong, suspect) / n_suspects, suspects)
-            if n_suspects
-            else None
-        ),
-        missed_share=(
-            interval(lambda wrong, suspect: _sum(wrong, suspect, False) / n_others, suspects)
-            if n_others
-            else None
-        ),
-        missed_at_most=int(
-            melded_upper_limit(pools, lambda wrong: _sum(wrong, suspect_pools, False), level)
-        ),
-        n_rows=n_rows,
+        n_rows=sum(sizes),
         n_drawn=len(stratum),
         n_unsure=int((~is_sure).sum()),
         level=level,
     )
+
+
+def _interval(estimate: Any, low: float, high: float) -> Interval:
+    return Interval(float(np.clip(estimate, low, high)), low, high, COVERS)
+
+
+def _only(parts: Sequence[Part], chosen: Sequence[bool]) -> list[Part]:
+    return [part for part, is_chosen in zip(parts, chosen, strict=True) if is_chosen]
 
 
 def _sum(wrong: Sequence[Any], signs: Sequence[bool], wanted: bool = True) -> Any:

@@ -97,7 +97,9 @@ def planned_widths(
     beliefs = posterior.beliefs
     widths: dict[int, list[float]] = {size: [] for size in sizes}
     futures = generator.choice(len(posterior.weight), n_futures, p=posterior.weight)
-    for future in futures.tolist():
+    # A stream of random numbers for each, so that the plan of a size does not depend on the others.
+    streams = generator.spawn(n_futures)
+    for future, stream in zip(futures.tolist(), streams, strict=True):
         wrong_rows = np.rint(posterior.shares[future] * beliefs.sizes).astype(np.int64)
         judged, wrong, now = posterior.judged, posterior.wrong, posterior
         done = 0
@@ -107,9 +109,9 @@ def planned_widths(
                 more = next_counts(now, step, aim)
                 wrong_left = np.maximum(wrong_rows - wrong, 0)
                 right_left = np.maximum(beliefs.sizes - judged - wrong_left, 0)
-                wrong = wrong + generator.hypergeometric(wrong_left, right_left, more)
+                wrong = wrong + stream.hypergeometric(wrong_left, right_left, more)
                 judged, done = judged + more, done + step
-                now = update(beliefs, judged, wrong, generator)
+                now = update(beliefs, judged, wrong, stream)
             low, high = now.range_of(now.shares @ aim, level)
             widths[size].append(high - low)
     return {size: float(np.mean(found)) for size, found in widths.items()}

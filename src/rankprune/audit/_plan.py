@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankprune.audit._estimate import AuditEstimate, estimate_shares
-from rankprune.audit._sample import allocate, kinds_of, strata_for
+from rankprune.audit._sample import Divided, allocate, kinds_of
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import validate_labels, validate_mask
 from rankprune.core._parameters import validate_count, validate_level
@@ -63,9 +63,7 @@ def plan(
     read = validate_labels(labels, pos_label=pos_label)
     is_positive = read.is_positive
     suspect = validate_mask(suspects, len(is_positive), "suspects", "suspects")
-    strata = strata_for(is_positive, suspect, probabilities, noise_rates)
-    expected = np.asarray(strata.expected, dtype=np.float64)
-    numbers = np.arange(len(strata.sizes))
+    divided = Divided(is_positive, suspect, probabilities, noise_rates)
     if not isinstance(sizes, Sequence):
         raise TypeError(
             f"sizes must be a sequence of sizes, got {type(sizes).__name__}. Pass e.g. (100, 200)."
@@ -74,9 +72,10 @@ def plan(
     for n in sizes:
         if validate_count(n, "sizes", 200) > len(is_positive):
             continue
+        strata = divided.strata(n)
         drawn = allocate(strata, n)
-        counts = np.round(drawn * expected).astype(int)
-        drawn_from = np.repeat(numbers, drawn)
+        counts = np.round(drawn * np.asarray(strata.expected, dtype=np.float64)).astype(int)
+        drawn_from = np.repeat(np.arange(len(drawn)), drawn)
         position = np.concatenate([np.arange(count) for count in drawn])
         planned[n] = estimate_shares(
             strata.sizes,

@@ -18,6 +18,7 @@ from rankprune.core._inputs import (
     validate_mask,
     validate_probabilities,
 )
+from rankprune.core._noise_rates import validate_noise_rates
 from rankprune.core._parameters import validate_count
 from rankprune.core._random import RandomState, as_generator
 
@@ -27,10 +28,14 @@ FOUR = ((True, True), (True, False), (False, True), (False, False))
 # Expected standard deviations of the answers where no rates are known: half of the suspects and one
 # other row in twenty are wrong. Rows are drawn in proportion to them.
 _DEVIATIONS = (0.5, 0.22)
-# The smallest expected share of wrong labels that counts, and the largest: no row is certain.
-_LEAST_WRONG, _MOST_WRONG = 0.05, 0.95
 # The smallest share of the sample for suspects, and for each label.
 _LEAST_SUSPECT, _LEAST_LABEL = 0.2, 0.25
+# The same where chances of being wrong are known, which say better where to draw.
+_FEWEST_SUSPECT, _FEWEST_LABEL = 0.05, 0.125
+# As if at least so many rows of the sample were wrong, wherever they are drawn: no row is certain.
+_LEAST_WRONG, _MOST_FLOOR = 3.0, 0.25
+# Zones of each label in samples of fewer than so many rows, and in larger ones.
+_SMALL, _FEW_ZONES, _ZONES = 80, 3, 4
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,8 @@ def draw(
 
     Suspects are drawn more often than other rows, because more of them are wrong. If there are
     enough such rows, at least a fifth of the sample are suspects, and at least a quarter have each
-    label. The number of rows is fixed before any is judged, so the intervals of `estimate` are
-    valid.
+    label (with noise rates, at least a twentieth and an eighth). The number of rows is fixed before
+    any is judged, so the intervals of `estimate` are valid.
 
     Parameters
     ----------
@@ -134,7 +139,7 @@ def draw(
     suspect = validate_mask(suspects, n_rows, "suspects", "suspects")
     if validate_count(n, "n", 200) > n_rows:
         raise ValueError(f"n must be at most the number of rows, {n_rows}, got {n}. Draw fewer.")
-    strata = strata_for(is_positive, suspect, probabilities, noise_rates)
+    strata = Divided(is_positive, suspect, probabilities, noise_rates).strata(n)
     rows = draw_rows(strata, allocate(strata, n), as_generator(random_state))
     other = read.classes[read.classes != read.pos_label][0]
     return AuditSample(
@@ -153,21 +158,42 @@ def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def strata_for(
-    is_positive: BoolArray,
-    suspect: BoolArray,
-    probabilities: ArrayLike | None,
-    noise_rates: NoiseRates | None,
-) -> Strata:
-    """Return the strata of a draw: the four, or zones of suspicion if probabilities are given."""
-    if probabilities is None:
-        of_row = stratum_of(is_positive, suspect)
+class Divided:
+    """Rows as they are divided into strata: in four, or by zones of suspicion."""
+
+    def __init__(
+        self,
+        is_positive: BoolArray,
+        suspect: BoolArray,
+        probabilities: ArrayLike | None,
+        noise_rates: NoiseRates | None,
+    ) -> None:
+        self._is_positive, self._suspect = is_positive, suspect
+        self._suspicion = self._expected = None
+        if noise_rates is not None:
+            validate_noise_rates(noise_rates)
+            if probabilities is None:
+                raise ValueError(
+                    "probabilities must be given with noise_rates, got None. Pass "
+                    "predict_proba(X)[:, 1], or leave both out."
+                )
+        if probabilities is not None:
+            values = validate_probabilities(probabilities, len(is_positive))
+            self._suspicion = np.where(is_positive, 1 - values, values)
+            if noise_rates is not None:
+                self._expected = expected_wrong(is_positive, values, noise_rates)
+
+    def strata(self, n: int) -> Strata:
+        """Return the strata for a sample of some size: more of them for larger ones."""
+        if self._suspicion is not None:
+            n_zones = _FEW_ZONES if n < _SMALL else _ZONES
+            return strata_of(
+                self._is_positive, self._suspicion, self._suspect, self._expected, n_zones
+            )
+        of_row = stratum_of(self._is_positive, self._suspect)
         sizes = np.bincount(of_row, minlength=4)
-        labels, marks = zip(*FOUR, strict=True)
-        return Strata(of_row, tuple(sizes.tolist()), labels, marks, (None,) * 4)
-    values = validate_probabilities(probabilities, len(is_positive))
-    expected = None if noise_rates is None else expected_wrong(is_positive, values, noise_rates)
-    return strata_of(is_positive, np.where(is_positive, 1 - values, values), suspect, expected)
+        labels, suspects = zip(*FOUR, strict=True)
+        return Strata(of_row, tuple(sizes.tolist()), labels, suspects, (None,) * 4)
 
 
 def kinds_of(strata: Strata) -> tuple[tuple[bool, bool], ...]:
@@ -202,16 +228,16 @@ def allocate(strata: Strata, n: int) -> NDArray[np.intp]:
     rows = np.asarray(strata.sizes, dtype=np.float64)
     suspects = np.asarray([bool(suspect) for suspect in strata.suspect])
     positives = np.asarray(strata.is_positive)
-    deviations = [
-        _DEVIATIONS[0 if suspect else 1]
-        if wrong is None
-        else np.sqrt((chance := min(max(wrong, _LEAST_WRONG), _MOST_WRONG)) * (1 - chance))
-        for suspect, wrong in zip(suspects, strata.expected, strict=True)
-    ]
-    share: FloatArray = rows * np.asarray(deviations)
-    share = _with_minimum(share, suspects, _LEAST_SUSPECT)
+    least_suspect, least_label = _LEAST_SUSPECT, _LEAST_LABEL
+    share: FloatArray = rows * np.where(suspects, *_DEVIATIONS)
+    if None not in strata.expected:
+        least_suspect, least_label = _FEWEST_SUSPECT, _FEWEST_LABEL
+        floor = min(_LEAST_WRONG / n, _MOST_FLOOR)
+        wrong = np.clip(np.asarray(strata.expected, dtype=np.float64), floor, 1 - floor)
+        share = rows * np.sqrt(wrong * (1 - wrong))
+    share = _with_minimum(share, suspects, least_suspect)
     for label in (positives, ~positives):
-        share = _with_minimum(share, label, _LEAST_LABEL)
+        share = _with_minimum(share, label, least_label)
     wanted = np.zeros(len(rows))
     while (left := n - wanted.sum()) > 1e-9:
         # Rows that one stratum cannot supply are drawn from the others.

@@ -28,7 +28,8 @@ def judge_on_audit(
     """Return the errors of the plain model and of the model without suspects, on audited rows.
 
     Both are fitted to the given labels of the other folds: no model is evaluated on rows that it
-    was fitted to, and audit answers are never used for training.
+    was fitted to, and neither of the two learns from the answers that it is judged by. (The model
+    that `rankprune.model.train_model` fits later does, so it cannot be judged by them.)
 
     Parameters
     ----------

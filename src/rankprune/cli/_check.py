@@ -8,15 +8,17 @@ from typing import Any
 
 import click
 
+from rankprune.cli._answers import answers_options, labeled_path, refuse_labeled
 from rankprune.cli._flags import in_flags
+from rankprune.cli._limit import apply_limit, refuse_no_limit
 from rankprune.cli._options import (
     RUN,
-    SHARE,
     TABLE,
     add_options,
     force_option,
     form_option,
     learned_options,
+    limit_options,
     look_here,
     read_options,
     shared_arguments,
@@ -69,12 +71,6 @@ from rankprune.cli._reviewed import say_settled
         help="Number of scoring rounds; from the second on, models are fitted without suspects.",
     ),
     click.option(
-        "--fail-over",
-        type=SHARE,
-        metavar="SHARE",
-        help="Exit with 1 if more labels than this share are wrong, such as 5%.",
-    ),
-    click.option(
         "-o",
         "--output",
         type=RUN,
@@ -94,6 +90,8 @@ from rankprune.cli._reviewed import say_settled
         help="Column whose cells are never stored; may be repeated.",
     ),
 )
+@limit_options
+@answers_options
 @form_option("text", "json", "jsonl", "csv")
 @force_option
 @shown
@@ -103,54 +101,79 @@ def check(table: str, **asked: Any) -> None:
     TABLE is a CSV, TSV, JSON lines or Parquet file, also compressed with gzip; - is standard
     input. Prints the answer, and writes a report, the scores of all rows and the result to the run
     directory.
+
+    If several people answered about each row, TABLE may hold one answer per line: name the columns
+    with --row and --annotator, and the table of the rows with --features.
     """
-    from rankprune.check import check_table
     from rankprune.report import render_report
     from rankprune.run._directory import LOG_FILE, REPORT, check_place
     from rankprune.table._missing_column import refuse_missing_column
 
+    refuse_no_limit(asked)
     look_here(asked["model"])
     if table != "-":
         how = {name: asked[name] for name in ("encoding", "delimiter")}
         refuse_missing_column(table, asked["label"], "label", **how)
+    labeled = labeled_path(asked)
     output = asked["output"]
     place = output if output or table == "-" else Path(f"{table}.rankprune")
     if place is not None:
         embeddings = asked["embeddings"]
         read = None if table == "-" else Path(table)
         check_place(place, asked["force"], read, None if embeddings is None else Path(embeddings))
+    if labeled is not None:
+        refuse_labeled(labeled, table, asked)
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
-        found = check_table(
-            table,
-            asked["label"],
-            id=asked["id_"],
-            scorer=None if asked["scorer"] == "model" else asked["scorer"],
-            **shared_arguments(asked),
-            **{
-                name: asked[name]
-                for name in ("probabilities", "trusted", "noise_estimator", "rounds", "redact")
-            },
-        )
+        found = _checked(table, labeled, asked)
         if place is not None:
             # Rendered first, so that an error here leaves no files behind.
             page = render_report(found, top=asked["top"])
             found.save(place, force=asked["force"], report=page)
     _say_notes(found, asked["quiet"])
     _print_check(found, asked["form"])
+    if labeled is not None:
+        say(f"\nRows:   {labeled}", asked["quiet"])
     if place is not None:
-        say(f"\nReport: {place / REPORT}", asked["quiet"])
-        say(f"Next:   {_next_step(found, place)}", asked["quiet"])
+        say(f"{'' if labeled else chr(10)}Report: {place / REPORT}", asked["quiet"])
         if (place / LOG_FILE).is_file():
             _say_kept_decisions(found, place, asked["quiet"])
-    if asked["fail_over"] is not None:
-        _fail_over(found, asked["fail_over"])
+        _say_next(found, place, asked["quiet"])
+    apply_limit(found, asked)
 
 
-def _next_step(found: Any, place: Path) -> str:
-    """Return the command to run next: people decide where the check could not tell."""
-    if found.verdict.level == "cannot tell":
-        return next_command("audit", place)
-    return next_command("train", place, "-o", "model.skops")
+def _checked(table: str, labeled: Path | None, asked: dict[str, Any]) -> Any:
+    """Return the check of a table with labels, or with the answers of several annotators."""
+    from rankprune.check import check_answers, check_table
+
+    arguments = {
+        "scorer": None if asked["scorer"] == "model" else asked["scorer"],
+        **shared_arguments(asked),
+        **{
+            name: asked[name]
+            for name in ("probabilities", "trusted", "noise_estimator", "rounds", "redact")
+        },
+    }
+    if labeled is None:
+        return check_table(table, asked["label"], id=asked["id_"], **arguments)
+    # Rows without answers are always left out, and nobody has confirmed a consensus.
+    del arguments["drop_unlabeled"], arguments["trusted"]
+    names = ("row", "annotator", "features", "seconds", "duplicates")
+    told = {name: asked[name] for name in names}
+    return check_answers(table, asked["label"], labeled=labeled, **told, **arguments)
+
+
+def _say_next(found: Any, place: Path, quiet: bool) -> None:
+    """End with the range and the offer to narrow it; people decide where the check cannot tell."""
+    from rankprune.run._offer import offer_of
+    from rankprune.run._sentences import offer_line
+
+    if found.verdict.level != "cannot tell":
+        say(f"Next:   {next_command('train', place, '-o', 'model.skops')}", quiet)
+    if quiet:
+        return
+    line = offer_line(found, offer_of(found), next_command("audit", place))
+    if line:
+        say(line)
 
 
 def _say_kept_decisions(found: Any, place: Path, quiet: bool) -> None:
@@ -163,18 +186,6 @@ def _say_kept_decisions(found: Any, place: Path, quiet: bool) -> None:
         say_settled(settled, quiet)
     except (OSError, ValueError) as error:
         say(f"warning: {in_flags(str(error))}", quiet)
-
-
-def _fail_over(found: Any, allowed: float) -> None:
-    """Exit with 1 if too many labels are wrong, by an estimate that can be trusted."""
-    from rankprune.run._sentences import exceeds_words, not_judged_words
-
-    why_not = not_judged_words(found, allowed)
-    if why_not:
-        say(f"--fail-over was not applied: {why_not}")
-    elif found.wrong_share > allowed:
-        say(exceeds_words(found, allowed))
-        raise click.exceptions.Exit(1)
 
 
 def _say_notes(found: Any, quiet: bool) -> None:

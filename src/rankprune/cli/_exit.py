@@ -7,7 +7,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -16,6 +15,8 @@ from rankprune.storage._claims import remove_claimed, sweep_temporary
 
 DONE, INPUT, INTERNAL, INTERRUPTED = 0, 2, 3, 130
 # Signals that ask a process to end; a shell reports them as 128 and their number.
+# Set when a request to end has done what it should.
+_HEARD = threading.Event()
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 # Compiled code may not notice an interrupt for a while; after so many seconds the process ends.
 _PATIENCE = 3.0
@@ -109,21 +110,26 @@ def start_process() -> None:
         # Under nohup, the end of the terminal is ignored.
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _stop)
+    _HEARD.clear()
     heard, tells = socket.socketpair()
     tells.setblocking(False)
     signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
 
     def wait(_: socket.socket) -> None:
         endings = {getattr(signal, name) for name in _ENDINGS}
-        while (number := heard.recv(1)[0]) not in endings:
-            pass
-        time.sleep(_PATIENCE)
+        while (number := heard.recv(1)[0]) not in endings or _HEARD.wait(_PATIENCE):
+            _HEARD.clear()
         remove_claimed()
         _say("Interrupted." if number == signal.SIGINT else "Terminated.")
         os._exit(128 + number)
 
     # The thread holds on to the other end, which would be closed otherwise.
     threading.Thread(target=wait, args=(tells,), daemon=True).start()
+
+
+def go_on() -> None:
+    """Let the process go on after a request to end, which has ended a server and nothing else."""
+    _HEARD.set()
 
 
 def _stop(number: int, _: object) -> None:

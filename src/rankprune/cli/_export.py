@@ -9,7 +9,7 @@ import click
 
 from rankprune.cli._options import FILE, RUN, force_option, safe_option, shown, table_of_run
 from rankprune.cli._output import say
-from rankprune.cli._reviewed import run_inputs, say_settled
+from rankprune.cli._reviewed import run_inputs, say_reviewers, say_settled
 
 
 @click.command(short_help="Write a copy of the table, marked or corrected.")
@@ -20,8 +20,9 @@ from rankprune.cli._reviewed import run_inputs, say_settled
 @click.option(
     "--flag/--drop-suspects",
     default=None,
-    help="Mark suspects in three extra columns (the default), or leave them out. With --reviewed, "
-    "--drop-suspects leaves out those that no reviewer has settled.",
+    help="Mark suspects in three extra columns (the default), or leave them out, together with "
+    "rows whose label an audit found to be wrong. With --reviewed, --drop-suspects leaves out the "
+    "suspects that nobody has settled.",
 )
 @click.option(
     "--prune",
@@ -32,7 +33,7 @@ from rankprune.cli._reviewed import run_inputs, say_settled
 @click.option(
     "--reviewed",
     is_flag=True,
-    help="Write the labels that reviewers settled, and a record of who changed what.",
+    help="Write the labels that reviewers and audits settled, and a record of who changed what.",
 )
 @click.option(
     "--merge",
@@ -41,6 +42,12 @@ from rankprune.cli._reviewed import run_inputs, say_settled
     metavar="LOG",
     help="Run directory, or its review.sqlite, whose reviews to add to those of RUN; may be "
     "repeated. Implies --reviewed.",
+)
+@click.option(
+    "--consensus",
+    is_flag=True,
+    help="With --reviewed: settle open disagreements by the consensus of at least three answers a "
+    "row, where it is sure.",
 )
 @safe_option
 @table_of_run
@@ -59,6 +66,8 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
 
     if asked["prune"] and flag is not False:
         raise click.UsageError("--prune only works with --drop-suspects.")
+    if asked["consensus"] and not (asked["reviewed"] or asked["merge"]):
+        raise click.UsageError("--consensus only works with --reviewed.")
     found = LabelCheck.load(run)
     refuse_output(output, force, *run_inputs(found, asked["table"]))
     how = {
@@ -73,14 +82,16 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
     else:
         kept, removed = export_table(found, output, asked["table"], **how)
     click.echo(output)
-    marked = flag is not False and not (asked["reviewed"] or asked["merge"])
-    say(export_line(found, kept, removed, marked=marked), asked["quiet"])
+    is_reviewed = bool(asked["reviewed"] or asked["merge"])
+    marked = flag is not False and not is_reviewed
+    say(export_line(found, kept, removed, marked=marked, is_reviewed=is_reviewed), asked["quiet"])
 
 
 def _export_reviewed(
     run: Path, found: Any, output: Path, force: bool, asked: dict[str, Any], how: dict[str, Any]
 ) -> tuple[int, int]:
     from rankprune.export import export_reviewed, trail_lines, trail_path
+    from rankprune.run._reviewers import compare_reviewers, settle_by_consensus
     from rankprune.run._sentences import merged_line
     from rankprune.run._settled import merge_decisions, read_settled
     from rankprune.storage._atomic import refuse_existing_file, sync, whole_file
@@ -91,6 +102,9 @@ def _export_reviewed(
         merged = merge_decisions(run, found, log, asked["table"])
         say(merged_line(log, merged), asked["quiet"])
     settled = read_settled(run, found, asked["table"])
+    if asked["consensus"]:
+        reviewers = compare_reviewers(found, run, asked["table"])
+        settled = settle_by_consensus(found, settled, reviewers)
     with whole_file(trail) as part:
         # Written before the table and renamed after it, so that an error leaves both as they were.
         part.write_bytes(trail_lines(found, settled))
@@ -99,6 +113,7 @@ def _export_reviewed(
             found, output, settled.rows, settled.is_positive, asked["table"], **how
         )
     say_settled(settled, asked["quiet"])
+    say_reviewers(found, run, asked["table"], asked["quiet"], settled.by_consensus)
     say(f"Who changed what, and why: {trail}", asked["quiet"])
     if not written.same_bytes:
         say(

@@ -157,6 +157,21 @@ learned_options = add_options(
         help="Leave out rows without a label (otherwise an error).",
     ),
 )
+limit_options = add_options(
+    click.option(
+        "--fail-over",
+        type=SHARE,
+        metavar="SHARE",
+        help="Exit with 1 if more labels than this share are wrong, such as 5%.",
+    ),
+    click.option(
+        "--fail-on",
+        type=click.Choice(["point", "lower", "upper"]),
+        help="What --fail-over compares with: the most likely share, only if noise was found "
+        "(point, the default), or an end of the range, whatever the verdict. lower fails only if "
+        "the range is above the share; upper passes only if it is not.",
+    ),
+)
 force_option = click.option("--force", is_flag=True, help="Replace existing output.")
 safe_option = click.option(
     "--spreadsheet-safe",

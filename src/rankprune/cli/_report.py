@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from rankprune.cli._options import FILE, RUN, form_option, shown
+from rankprune.cli._limit import apply_limit, refuse_no_limit
+from rankprune.cli._options import FILE, RUN, form_option, limit_options, shown
 from rankprune.cli._output import say
 from rankprune.cli._progress import progress
 
@@ -26,6 +27,7 @@ from rankprune.cli._progress import progress
     "--redact", multiple=True, metavar="COL", help="Column whose cells to hide; may be repeated."
 )
 @click.option("-o", "--output", type=FILE, help="File to write (default: RUN/report.html).")
+@limit_options
 @form_option("text", "json")
 @click.option("--force", is_flag=True, help="Replace the file given with -o.")
 @shown
@@ -37,6 +39,7 @@ def report(
     from rankprune.run import LabelCheck
     from rankprune.run._directory import REPORT, open_run, refuse_output
 
+    refuse_no_limit(asked)
     if output is not None:
         source = LabelCheck.of(open_run(run, repairs=(REPORT,))).source.path
         refuse_output(output, force, None if source is None else Path(source))
@@ -44,3 +47,5 @@ def report(
         place = write_report(run, output, top=top, redact=redact)
     click.echo(json.dumps({"report": str(place)}) if asked["form"] == "json" else place)
     say("Open it in a browser. It needs no network connection.", asked["quiet"])
+    if asked["fail_over"] is not None:
+        apply_limit(LabelCheck.load(run), asked)

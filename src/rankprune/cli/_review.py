@@ -9,6 +9,7 @@ import click
 
 from rankprune.cli._options import RUN, shown, table_of_run
 from rankprune.cli._output import next_command, say
+from rankprune.cli._reviewed import say_reviewers
 from rankprune.cli._serving import opened_queue, serve, serving_options
 
 
@@ -28,8 +29,11 @@ def review(run: Path, **asked: Any) -> None:
     """Let people review the most suspicious rows of RUN on a web page, one row at a time.
 
     Prints a link for each person; each link works once. Every answer is saved to
-    RUN/review.sqlite before the next row appears. Press Ctrl-C to stop.
+    RUN/review.sqlite before the next row appears. Press Ctrl-C to stop; with several reviewers, the
+    summary then says how far they agree.
     """
+    from rankprune.run import LabelCheck
+    from rankprune.run._directory import LOG_FILE
     from rankprune.run._sentences import review_summary
 
     then = next_command("export", run, "--reviewed", "-o", "corrected.csv")
@@ -39,4 +43,6 @@ def review(run: Path, **asked: Any) -> None:
         serve(queue, asked, then)
         done = queue.summary()
     say(review_summary(done), asked["quiet"])
+    if (run / LOG_FILE).is_file():
+        say_reviewers(LabelCheck.load(run), run, asked["table"], asked["quiet"])
     say(f"Next: {then}", asked["quiet"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rankprune.cli._flags import in_flags
 from rankprune.cli._output import say
 
 
@@ -19,3 +20,27 @@ def say_settled(settled: Any, quiet: bool) -> None:
 
     for line in settled_lines(settled):
         say(line, quiet)
+
+
+def say_reviewers(
+    found: Any,
+    run: Path,
+    table: Path | None,
+    quiet: bool,
+    by_consensus: frozenset[int] = frozenset(),
+) -> None:
+    """Report how far several reviewers agree, and what their answers together say."""
+    from rankprune.run._answers_sentences import reviewers_lines
+    from rankprune.run._directory import LOG_FILE
+    from rankprune.run._reviewers import compare_reviewers
+
+    # Rows that were judged in Python leave no log.
+    if quiet or not (run / LOG_FILE).is_file():
+        return
+    try:
+        lines = reviewers_lines(compare_reviewers(found, run, table), by_consensus)
+    except (OSError, ValueError) as error:
+        # What was reviewed is saved, whatever can be said about it.
+        lines = [f"warning: {in_flags(str(error))}"]
+    for line in lines:
+        say(line)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rankprune.cli._exit import go_on
 from rankprune.cli._options import FILE, FOLDER, SHARE, add_options
 from rankprune.cli._output import say
 from rankprune.cli._progress import progress
@@ -90,3 +91,4 @@ def serve(queue: Any, asked: dict[str, Any], next_step: str) -> None:
         click.launch(server.links[0].url)
     say("Press Ctrl-C to stop. Every answer is saved at once.", asked["quiet"])
     server.run()
+    go_on()

@@ -41,7 +41,7 @@ from rankprune.cli._reviewed import run_inputs, say_settled
 @click.option(
     "--reviewed",
     is_flag=True,
-    help="Use the labels that reviewers settled. They are never dropped; all rows are scored "
+    help="Use the labels that reviewers settled, too. They are never dropped; all rows are scored "
     "again, and the noise rates describe the other rows.",
 )
 @jobs_option("With --reviewed: number of folds to fit at the same time.")
@@ -51,7 +51,8 @@ from rankprune.cli._reviewed import run_inputs, say_settled
 def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     """Train a model on the rows that RUN keeps, and save it.
 
-    If the check found no noise, or could not tell, the model is trained on all rows.
+    If the check found no noise, or could not tell, the model is trained on all rows. Rows that
+    people judged in an audit are always used, with their right label.
     """
     from rankprune.model import train_model, train_reviewed
     from rankprune.run import LabelCheck

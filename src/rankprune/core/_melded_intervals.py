@@ -20,8 +20,8 @@ from scipy.stats import qmc
 
 from rankprune.core._inputs import FloatArray
 
-# Number of points at which limits are evaluated, and maximum number of parts.
-_N_POINTS, _MAX_PARTS = 1 << 13, 32
+# Number of points at which limits are evaluated.
+_N_POINTS = 1 << 13
 # Up to this many possible totals of a part are evaluated one by one, more in steps; limits are
 # then rounded away from the estimate.
 _MAX_TOTALS = 1000
@@ -69,13 +69,13 @@ def melded_upper_limit(parts: Sequence[Part], quantity: Quantity, level: float) 
 
 def _paired(parts: Sequence[Part]) -> list[tuple[Part, NDArray[np.intp]]]:
     """Return each part with the points at which its limits are combined with the others'."""
-    return list(zip(parts, _orders(), strict=False))
+    return list(zip(parts, _orders(len(parts)), strict=True))
 
 
-@lru_cache(maxsize=1)
-def _orders() -> list[NDArray[np.intp]]:
+@lru_cache(maxsize=8)
+def _orders(n_parts: int) -> list[NDArray[np.intp]]:
     """Return points spread evenly over all combinations, as ranks in each dimension."""
-    points = qmc.Sobol(_MAX_PARTS, scramble=False).random(_N_POINTS)
+    points = qmc.Sobol(n_parts, scramble=False).random(_N_POINTS)
     return list((points * _N_POINTS).astype(np.intp).T)
 
 

@@ -7,16 +7,20 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from rankprune.core import NoiseRateIntervals, noise_rate_intervals
-from rankprune.core._interval_records import TRUTH
+from rankprune.core._interval_records import JUDGED, REFITS, ROWS, TRUTH
 from rankprune.core.estimators._registry import NoiseEstimator
 from rankprune.diagnostics._display import BLUE, ORANGE, ScoresDisplay
 
 GRAY = "#767676"
-# What intervals cover, in the label of the axis: those over rows, and those of the truth.
-_COVERED = (
-    "from resampled rows;\nthey do not cover the model's bias",
-    "of the truth, for noise\nlike that the estimator was trained on",
-)
+# What intervals cover, in the label of the axis.
+_RESAMPLED = "from resampled rows;\nthey do not cover the model's bias"
+_COVERED = {
+    TRUTH: "of the truth, for noise\nlike that the estimator was trained on",
+    JUDGED: "of the truth,\nby the model and the rows that people judged",
+    ROWS: _RESAMPLED,
+    REFITS: _RESAMPLED,
+}
+_BY_ANSWERS = "of the truth,\nby the rows that people judged alone"
 
 
 class NoiseRateDisplay(ScoresDisplay):
@@ -105,12 +109,13 @@ class NoiseRateDisplay(ScoresDisplay):
                 # Near the frame, centred text would cross it.
                 ha="left" if interval.estimate < 0.05 * most else "center",
             )
+        covered = _COVERED.get(found.covers, _BY_ANSWERS)
         ax.set(
             yticks=range(len(rows)),
             yticklabels=[name for name, _, _, _ in rows],
             ylim=(-0.5, len(rows) - 0.3),
             xlim=(-0.03 * most, 1.1 * most),
-            xlabel=f"share, with {found.level:.0%} intervals {_COVERED[found.covers == TRUTH]}",
+            xlabel=f"share, with {found.level:.0%} intervals {covered}",
             title="Noise rates" if found.reliable else "Noise rates (not reliable)",
         )
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")

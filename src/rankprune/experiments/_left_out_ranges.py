@@ -19,7 +19,7 @@ from rankprune.core.estimators._learned_network import (
     range_limits,
 )
 from rankprune.experiments import _training
-from rankprune.experiments._training import Answers
+from rankprune.experiments._training import Answers, Collection
 
 Reals = NDArray[np.float64]
 
@@ -50,6 +50,20 @@ def blind_networks(networks: Sequence[Network], answers: Answers) -> list[Networ
         _training.calibrated(network, answers.select(fold != number))
         for number, network in enumerate(networks)
     ]
+
+
+def network_without_kind(kind: str, problems: Collection, answers: Answers) -> Network:
+    """Return a network of which no part ever saw one kind of noise by itself.
+
+    Parameters
+    ----------
+    kind : str
+    problems : Collection
+    answers : Answers
+        As in `blind_networks`.
+    """
+    network = _training.trained(problems.select(problems.kind != kind))
+    return _training.calibrated(network, answers.select(answers.problems.kind != kind))
 
 
 def left_out_ranges(answers: Answers, blind: Sequence[Network]) -> tuple[Reals, Reals]:

@@ -34,24 +34,47 @@ class Pairs:
     answers: list[list[int]]
 
 
+@dataclass(frozen=True)
+class LabeledByPeople:
+    """Rows that people labeled, their true labels, and scores."""
+
+    family: str
+    model: str
+    truth: NDArray[np.bool_]
+    labels: NDArray[np.bool_]
+    scores: Reals
+
+
 def people_problems(folder: Path) -> Iterator[SketchedProblem]:
     """Yield the problems with labels by people: one class of CIFAR-10N at a time, and pairs."""
+    for rows in people_rows(folder):
+        problem = sketched(
+            rows.truth,
+            rows.labels,
+            rows.scores,
+            kind="people",
+            family=rows.family,
+            model=rows.model,
+        )
+        if problem is not None:
+            yield problem
+
+
+def people_rows(folder: Path) -> Iterator[LabeledByPeople]:
+    """Yield the rows of each problem with labels by people."""
     for name in ("aggregate", "worst"):
         for model in _CIFAR_MODELS:
             path = folder / f"cifar10n_{name}_{model}.npz"
             with np.load(_existing(path), allow_pickle=False) as kept:
                 labels, truth, scores = (kept[key] for key in ("labels", "truth", "probabilities"))
             for label in range(scores.shape[1]):
-                problem = sketched(
+                yield LabeledByPeople(
+                    f"CIFAR-10N {name}",
+                    model,
                     truth == label,
                     labels == label,
                     np.clip(scores[:, label].astype(np.float64), 0, 1),
-                    kind="people",
-                    family=f"CIFAR-10N {name}",
-                    model=model,
                 )
-                if problem is not None:
-                    yield problem
     pairs = load_pairs(folder)
     majority = np.array([2 * sum(given) > len(given) for given in pairs.answers])
     first = np.array([given[0] == 1 for given in pairs.answers])
@@ -59,16 +82,13 @@ def people_problems(folder: Path) -> Iterator[SketchedProblem]:
         trees = ExtraTreesClassifier(
             200, min_samples_leaf=3, bootstrap=True, oob_score=True, random_state=0
         ).fit(pairs.features, labels)
-        problem = sketched(
+        yield LabeledByPeople(
+            f"Product pairs, {name}",
+            "forest",
             pairs.truth,
             labels,
             trees.oob_decision_function_[:, 1],
-            kind="people",
-            family=f"Product pairs, {name}",
-            model="forest",
         )
-        if problem is not None:
-            yield problem
 
 
 def load_pairs(folder: Path) -> Pairs:

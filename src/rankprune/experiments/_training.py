@@ -56,7 +56,7 @@ _REAL_WEIGHT = 1.5
 _COMMON_WRONG = 0.1
 # How far each side of the ranges of each quantity goes from what holds the mean kind of noise to
 # what holds all: as little as holds the truth in 93 % of the problems of every kind.
-_CAUTION = ((0.3, 0.65), (0.3, 0.65), (0.3, 0.65), (0.3, 0.65), (-0.3, 0.45))
+_CAUTION = ((0.0, 0.6), (0.0, 0.6), (0.0, 0.6), (0.0, 0.6), (-0.15, 0.33))
 # How strongly the gate may follow its inputs: the smaller, the less.
 _GATE_STRENGTH = 0.02
 # Above this AUC against the true labels scores may well separate the classes.

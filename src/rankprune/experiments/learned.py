@@ -31,7 +31,12 @@ from rankprune.experiments._flip_chances import (
 )
 from rankprune.experiments._flipped_problems import BANK_FAMILIES, TRAINING_PROBLEMS
 from rankprune.experiments._known_tables import known_tables
-from rankprune.experiments._left_out_ranges import blind_networks, left_out_ranges, ranges_of
+from rankprune.experiments._left_out_ranges import (
+    blind_networks,
+    left_out_ranges,
+    network_without_kind,
+    ranges_of,
+)
 from rankprune.experiments._people import people_problems
 from rankprune.experiments._separable_scores import separable_table
 from rankprune.experiments._sketched_problems import SketchedProblem
@@ -273,8 +278,7 @@ def _kind_table(problems: Collection, seen: Answers) -> Table:
         part = problems.select((problems.kind == kind) & np.isin(problems.family, BANK_FAMILIES))
         if not len(part.kind):
             continue
-        blind = _training.trained(problems.select(problems.kind != kind))
-        blind = _training.calibrated(blind, seen.select(seen.problems.kind != kind))
+        blind = network_without_kind(kind, problems, seen)
         answers = _training.answers_of(blind, part)
         low, high = ranges_of(answers, blind)
         truth = part.truth[..., None]

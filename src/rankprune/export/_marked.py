@@ -9,6 +9,7 @@ import numpy as np
 
 from rankprune.run import LabelCheck
 from rankprune.run._checked_table import open_checked
+from rankprune.run._judged_labels import judged_wrong
 from rankprune.run._pruned import pruned_rows, trusted_rows
 from rankprune.storage._atomic import refuse_same_file
 from rankprune.table import Table
@@ -37,8 +38,9 @@ def export_table(
     table : path or data frame, default=None
         Current path of the table (default: its original path). A changed table raises an error.
     drop_suspects : bool, default=False
-        Leave out the suspects. By default they are kept and marked by three added columns. There
-        are suspects only if the check found noise.
+        Leave out the suspects, and rows whose label people judged to be wrong. By default they are
+        kept, and the suspects are marked by three added columns. There are suspects only if the
+        check found noise.
     prune : bool, default=False
         With ``drop_suspects``, leave out the least believable rows even if the check did not find
         noise.
@@ -55,6 +57,7 @@ def export_table(
         if drop_suspects:
             trusted = trusted_rows(run, opened)
             suspect[scores.rows] = pruned_rows(run, prune=prune, trusted=trusted)[0]
+            suspect[judged_wrong(run)] = True
             removed = int(suspect.sum())
             beside: dict[str, Any] = {KEPT_NAMES: ~suspect}
             shown, where = [], KEPT_NAMES

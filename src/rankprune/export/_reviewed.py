@@ -14,6 +14,7 @@ from rankprune.exceptions import TableError
 from rankprune.export._marked import _NEW, KEPT_NAMES
 from rankprune.run import LabelCheck
 from rankprune.run._checked_table import open_checked
+from rankprune.run._judged_labels import judged_labels
 from rankprune.run._pruned import pruned_rows, trusted_rows
 from rankprune.run._settled import Settled
 from rankprune.storage._atomic import refuse_same_file, whole_file
@@ -64,7 +65,8 @@ def export_reviewed(
         Output file; its extension selects CSV, TSV or Parquet, or JSON lines if the input is JSON
         lines.
     rows : ndarray of int
-        Positions in the table of the settled rows.
+        Positions in the table of the settled rows. Rows that people judged for an audit are
+        settled too, with the label of the audit unless another one is passed.
     is_positive : ndarray of bool
         Settled labels of these rows.
     drop_suspects : bool, default=False
@@ -73,6 +75,7 @@ def export_reviewed(
         As in `export_table`.
     """
     place = Path(path)
+    rows, is_positive = _with_judged(run, rows, is_positive)
     with open_checked(run, table) as opened:
         refuse_same_file(place, opened.path)
         as_text = not drop_suspects and not spreadsheet_safe and _is_alike(opened, place)
@@ -100,6 +103,15 @@ def export_reviewed(
             n_expected=int(keep.sum()),
         )
     return Exported(kept, opened.n_rows - kept, same_bytes=False)
+
+
+def _with_judged(
+    run: LabelCheck, rows: NDArray[np.intp], is_positive: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return settled rows together with those that people judged for an audit."""
+    judged, right = judged_labels(run)
+    is_new = ~np.isin(judged, rows)
+    return np.append(rows, judged[is_new]), np.append(is_positive, right[is_new])
 
 
 def trail_path(path: Path) -> Path:

@@ -20,7 +20,8 @@ from rankprune.learners._sample_weights import fit_weighted
 from rankprune.model._file import TableModel
 from rankprune.run import LabelCheck
 from rankprune.run._checked_table import chosen_model, read_checked_rows
-from rankprune.run._pruned import pruned_rows
+from rankprune.run._judged_labels import judged_labels, rates_of_rest
+from rankprune.run._pruned import pruned_rows, pruning_rates
 from rankprune.run._rows import TableRows
 from rankprune.table import open_table
 from rankprune.table._features import Features, read_features
@@ -36,6 +37,9 @@ def train_model(
     prune: bool = False,
 ) -> TableModel:
     """Return a classifier fitted to the rows that the check keeps, with correction weights.
+
+    Rows that people judged for an audit are trusted: they are kept with their right label and have
+    weight 1.
 
     Parameters
     ----------
@@ -54,12 +58,15 @@ def train_model(
     rows = read_checked_rows(run, table, embeddings)
     labels, features = rows.labels, _features(rows)
     _, weights = pruned_rows(run, prune=prune, trusted=rows.trusted)
+    y = labels.is_positive.copy()
+    judged, right = judged_labels(run)
+    y[np.searchsorted(labels.rows, judged)] = right
     keep = np.flatnonzero(weights > 0)
     weight = weights[keep]
     classifier = fit_weighted(
         fresh_clone(chosen, run.settings.random_state),
         features.X[keep],
-        labels.is_positive[keep],
+        y[keep],
         None if (weight == 1).all() else weight,
     )
     return TableModel(
@@ -68,7 +75,7 @@ def train_model(
         str(run.settings.label),
         labels.positive,
         labels.negative,
-        (run.estimated_rates if prune else run.noise_rates).to_dict(),
+        (pruning_rates(run) if prune else run.noise_rates).to_dict(),
         n_rows=len(weights),
         n_pruned=len(weights) - len(keep),
     )
@@ -105,14 +112,16 @@ def train_reviewed(
     """Return a classifier fitted with settled labels, which are treated as trusted.
 
     Settled rows are never pruned and have no correction weight. All rows are scored again with the
-    settled labels, and the noise rates are estimated from the remaining rows.
+    settled labels. The noise rates of the remaining rows follow from the audited rates if people
+    judged rows for an audit; otherwise they are estimated again.
 
     Parameters
     ----------
     run, table, embeddings, estimator, prune
         As in `train_model`.
     rows : ndarray of int
-        Positions in the table of the settled rows.
+        Positions in the table of the settled rows. Rows that people judged for an audit are
+        settled too, with the label of the audit unless another one is passed.
     is_positive : ndarray of bool
         Settled labels of these rows.
     n_jobs : int, default=None
@@ -129,15 +138,16 @@ def train_reviewed(
     found = read_checked_rows(run, table, embeddings)
     labels, features = found.labels, _features(found)
     y = labels.is_positive.copy()
-    settled = np.zeros(len(y), dtype=bool) if found.trusted is None else found.trusted
-    place = np.searchsorted(labels.rows, rows)
-    y[place], settled[place] = is_positive, True
-    # If no noise was found, nothing is pruned: the noise rates are assumed to be 0.
-    assumed = None if prune or acts(run.verdict) else 0.0
+    trusted = np.zeros(len(y), dtype=bool) if found.trusted is None else found.trusted
+    settled = trusted.copy()
+    for judged, right in (judged_labels(run), (rows, is_positive)):
+        place = np.searchsorted(labels.rows, judged)
+        y[place], settled[place] = right, True
+    known_rates = _known_rates(run, labels.is_positive, y, settled & ~trusted, ~trusted, prune)
     learner = RankPruningClassifier(
         chosen,
-        positive_noise_rate=assumed,
-        negative_noise_rate=assumed,
+        positive_noise_rate=known_rates[0],
+        negative_noise_rate=known_rates[1],
         scorer=settings.scorer,
         noise_estimator=settings.noise_estimator,
         rounds=settings.rounds,
@@ -162,6 +172,27 @@ def train_reviewed(
         n_pruned=n_pruned,
     )
     return ReviewedModel(fitted, len(y), int(settled.sum()), n_pruned)
+
+
+def _known_rates(
+    run: LabelCheck,
+    given: NDArray[np.bool_],
+    right: NDArray[np.bool_],
+    settled: NDArray[np.bool_],
+    doubted: NDArray[np.bool_],
+    prune: bool,
+) -> tuple[float | None, float | None]:
+    """Return the noise rates of the rows that nobody settled, None where they are estimated."""
+    if not prune and not acts(run.verdict):
+        # Nothing is pruned.
+        return 0.0, 0.0
+    if not len(judged_labels(run)[0]):
+        return None, None
+    places = np.flatnonzero(settled[doubted])
+    rest = rates_of_rest(run.noise_rates, given[doubted], places, right[doubted][places])
+    if rest is None or not rest.reliable:
+        return 0.0, 0.0
+    return rest.positive_noise_rate, rest.negative_noise_rate
 
 
 def _features(rows: TableRows) -> Features:

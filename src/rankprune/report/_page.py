@@ -9,9 +9,16 @@ from typing import Any
 
 from rankprune.report._plots import draw_plots
 from rankprune.run import LabelCheck
+from rankprune.run._answers_sentences import (
+    ANNOTATORS_NOTE,
+    WRONG_NOTE,
+    answers_lines,
+    wrong_rows,
+)
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._directory import AUDIT, REPORT, open_run, replace_files
 from rankprune.run._findings import CandidateRow
+from rankprune.run._repeated_answers import AnnotatorRow
 from rankprune.run._sentences import (
     advice,
     audit_headline,
@@ -20,6 +27,7 @@ from rankprune.run._sentences import (
     before_after_words,
     headline,
     intervals_line,
+    n_judged,
     percent,
     precision_line,
     rate_names,
@@ -36,6 +44,7 @@ TOP = 100
 # allowance for the tags around each text.
 _CELL_BYTES, _MARKUP = 1_300_000, 20
 _MAX_NOTES = 40
+_MAX_ANNOTATORS = 100
 _HIDDEN = "(redacted)"
 
 
@@ -118,7 +127,8 @@ def render_report(
         audit=audit,
         audit_headline=None if audit is None else audit_headline(check, audit),
         audit_rows=[] if audit is None else audit_rows(check, audit),
-        audit_notes=[] if audit is None else audit_notes(audit),
+        audit_notes=[] if audit is None else audit_notes(check, audit),
+        n_judged=n_judged(check),
         before_after=_before_after(check, audit),
         points=trust_points(check),
         advice=advice(check),
@@ -135,6 +145,11 @@ def render_report(
         wrong=wrong_share_words(check),
         rates_note=rates_note(check),
         row_words=row_words(check),
+        answers_lines=[line for line in answers_lines(check) if line],
+        wrong_rows=wrong_rows(check),
+        wrong_note=WRONG_NOTE,
+        annotators=_annotators(check),
+        annotators_note=ANNOTATORS_NOTE,
         command=str(check.settings),
         histogram=_histogram(check),
         curve=_curve(check),
@@ -202,6 +217,11 @@ def _fitting(
 def _rates(check: LabelCheck) -> list[tuple[str, Any]]:
     names = {**rate_names(check), "estimated_prevalence": f"share of true “{check.positive}”"}
     return [(name, getattr(check.intervals, rate)) for rate, name in names.items()]
+
+
+def _annotators(check: LabelCheck) -> Sequence[AnnotatorRow]:
+    found = check.repeated_answers
+    return () if found is None else found.annotators[:_MAX_ANNOTATORS]
 
 
 def _before_after(check: LabelCheck, audit: AuditRecord | None) -> str | None:

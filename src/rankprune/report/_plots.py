@@ -15,7 +15,10 @@ from rankprune.diagnostics import (
     ProbabilityDisplay,
     SeparabilityDisplay,
 )
+from rankprune.diagnostics._display import BLUE
+from rankprune.diagnostics._noise_rate_display import GRAY
 from rankprune.run import LabelCheck
+from rankprune.run._sentences import count, n_judged, range_before_words, wrong_share_words
 
 # Placeholder for the text colour of the page, replaced by ``currentColor``; no plot uses this
 # colour for anything else.
@@ -52,7 +55,9 @@ def draw_plots(check: LabelCheck) -> dict[str, str]:
         negative_threshold=check.confident.negative_threshold,
     )
     rates = NoiseRateDisplay(check.intervals)
+    judged = {"judged": _svg("judged", lambda ax: draw_ranges(check, ax), 1.7)}
     return {
+        **(judged if n_judged(check) else {}),
         "rates": _svg("rates", rates.plot, 3.6),
         "probabilities": _svg(
             "probabilities", lambda ax: probabilities.plot(ax, bins=len(bins)), 3.9
@@ -60,6 +65,38 @@ def draw_plots(check: LabelCheck) -> dict[str, str]:
         "separability": _svg("separability", SeparabilityDisplay(check.separability).plot, 3.3),
         "calibration": _svg("calibration", CalibrationDisplay(check.calibration).plot, 3.3),
     }
+
+
+def draw_ranges(check: LabelCheck, ax: Any) -> None:
+    """Draw the range of the share of wrong labels before rows were judged, and the one after."""
+    before = check.estimated_rates.intervals
+    assert before is not None  # estimated rates have some
+    after = check.wrong_share_interval
+    rows = (
+        (1, before.wrong_share, GRAY, range_before_words(check)),
+        (0, after, BLUE, wrong_share_words(check)[0]),
+    )
+    most = max(before.wrong_share.high, after.high)
+    for height, interval, color, words in rows:
+        ends = [interval.low, interval.high]
+        ax.plot(ends, [height, height], color=color, linewidth=7, solid_capstyle="butt")
+        ax.annotate(
+            words,
+            ((interval.low + interval.high) / 2, height),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+        )
+    ax.plot(after.estimate, 0, "D", color=_INK, markersize=6)
+    ax.set(
+        yticks=(1, 0),
+        yticklabels=("before", f"after {count(n_judged(check), 'judged row')}"),
+        ylim=(-0.5, 1.7),
+        # So wide that no words cross the frame.
+        xlim=(-0.12 * most, 1.12 * most),
+        xlabel="labels that are wrong",
+    )
+    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%" if share > -1e-9 else "")
 
 
 def _svg(name: str, plot: Callable[[Any], Any], height: float) -> str:

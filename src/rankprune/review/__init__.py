@@ -1,6 +1,11 @@
 """A page on which people judge rows, for reviews of suspects and for blind audits."""
 
-from rankprune.review._audits import audit_record, draw_sample, planned_widths, start_audit
+from rankprune.review._audits import (
+    audit_record,
+    draw_rows,
+    next_batch,
+    settle_run,
+)
 from rankprune.review._serve import (
     Server,
     checked_reviewers,
@@ -13,10 +18,10 @@ __all__ = [
     "Server",
     "audit_record",
     "checked_reviewers",
-    "draw_sample",
+    "draw_rows",
     "is_loopback",
+    "next_batch",
     "open_queue",
-    "planned_widths",
     "read_guideline",
-    "start_audit",
+    "settle_run",
 ]

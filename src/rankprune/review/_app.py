@@ -22,6 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from rankprune.exceptions import TableError
+from rankprune.review._batches import Batches
 from rankprune.review._cards import IMAGES
 from rankprune.review._connections import MAX_CONNECTIONS
 from rankprune.review._queue import SHOWN, Filter, ReviewQueue
@@ -306,6 +307,24 @@ def decide(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]
     return {"progress": queue.progress(session.reviewer)}
 
 
+def result(site: Site, _: Session, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of the audit, if every row of the batch has been judged."""
+    del body
+    return _batches(site).result()
+
+
+def more(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
+    """Draw the next batch, unless someone else has done so."""
+    _batches(site).more(int(_number(body, "after", 1, float("inf"), 0)))
+    return {"progress": site.queue.progress(session.reviewer)}
+
+
+def _batches(site: Site) -> Batches:
+    if site.queue.batches is None:
+        raise HTTPException(404, "Only an audit has batches.")
+    return site.queue.batches
+
+
 def undo(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
     """Undo the last answer, and return its card."""
     queue = site.queue
@@ -399,4 +418,6 @@ ROUTES = [
     Route("/api/next", _asking(next_cards), methods=["POST"]),
     Route("/api/decide", _writing(decide), methods=["POST"]),
     Route("/api/undo", _writing(undo), methods=["POST"]),
+    Route("/api/result", _writing(result), methods=["POST"]),
+    Route("/api/more", _writing(more), methods=["POST"]),
 ]

@@ -1,7 +1,10 @@
-"""The blind audit of a run: its sample, drawn once, and the estimate from the answers."""
+"""The blind audit of a run: which rows are drawn, and what their answers change."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,175 +12,383 @@ from typing import Any
 import numpy as np
 
 from rankprune import audit
-from rankprune.audit._plan import PLANNED_SIZES
-from rankprune.audit._sample import stratum_of
 from rankprune.check._audited import judge_on_audit
+from rankprune.check._shown_rows import with_cells
 from rankprune.exceptions import TableError
 from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog, Draw
 from rankprune.run._decisions import DISAGREEMENT, outcomes
-from rankprune.run._directory import AUDIT, LOG_FILE, REPORT, SCORES, open_run
+from rankprune.run._directory import (
+    AUDIT,
+    LOG_FILE,
+    REPORT,
+    UNJUDGED_RESULT,
+    UNJUDGED_SCORES,
+    Content,
+    open_run,
+)
+from rankprune.run._judged_rows import Method, OpenRows, answer_of, label_name, validate_method
+from rankprune.run._label_check import replace_check
+from rankprune.run._offer import rows_left
+from rankprune.run._settled import current_rows
 from rankprune.run._sqlite_errors import damaged
-from rankprune.storage._hashes import file_sha256
+from rankprune.run._unjudged import unjudged_files, unjudged_run
+from rankprune.table import Table
 
-SIZE = 200
+BATCH, SIZE = 25, 200
 _NO_SAMPLE = "No sample has been drawn for this run. Start a blind audit first, which draws one."
 
-
-def current_draw(folder: Path, run: LabelCheck, log: DecisionLog) -> Draw:
-    """Return the sample that was drawn for the audit of a run."""
-    found = log.last_draw()
-    if found is None:
-        raise TableError(_NO_SAMPLE)
-    if found.scores != file_sha256(folder / SCORES):
-        raise TableError(
-            "The sample belongs to an earlier check with different labels, suspects or scores, and "
-            "tells nothing about this one. Repeat the earlier check, or draw a new sample with "
-            "force=True."
-        )
-    if not {row for row, _, _ in found.rows} <= set(run.scores.rows.tolist()):
-        raise damaged(log.path, "its sample has rows that were not checked")
-    return found
+RenderReport = Callable[[LabelCheck, AuditRecord], str]
 
 
-def start_audit(
+def next_batch(
     folder: Path,
     n: int | None = None,
     *,
+    about: Any = None,
+    method: Method = "model",
     table: Any = None,
     seed: int | None = None,
     force: bool = False,
 ) -> Draw:
-    """Draw the sample of an audit, if its rows can be shown and the answers saved.
+    """Return the rows of an audit to judge now, if they can be shown and the answers saved.
 
     Parameters
     ----------
-    folder, n, seed, force
-        As in `draw_sample`.
+    folder : Path
+        The run directory.
+    n : int, default=None
+        Number of rows to draw: by default 25, and 200 with ``method="design"``.
+    about : default=None
+        A label, if the rows to draw are about the errors of this label; by default about all.
+    method : {"model", "design"}, default="model"
+        With ``"model"``, rows are drawn batch after batch, and a batch in which a person still has
+        to judge a row is returned before the next one is drawn. With ``"design"``, one sample is
+        drawn, and its size is fixed from then on.
     table : path, default=None
-        Current path of the table (default: its original path).
+        Current path of the table (default: its original path). A changed table is refused.
+    seed : int, default=None
+        Decides which rows are drawn.
+    force : bool, default=False
+        Begin a new audit. Earlier answers stay in the log, but no longer count.
+
+    Returns
+    -------
+    Draw
+        The batch, or the sample.
     """
     with (
         open_checked(LabelCheck.load(folder), table),
         DecisionLog(folder / LOG_FILE) as log,
     ):
         log.refuse_unwritable()
-        return draw_sample(folder, log, n, seed=seed, force=force)
+        return draw_rows(folder, log, n, about=about, method=method, seed=seed, force=force)
 
 
-def draw_sample(
-    folder: Path, log: DecisionLog, n: int | None = None, *, seed: int | None, force: bool = False
+def draw_rows(
+    folder: Path,
+    log: DecisionLog,
+    n: int | None = None,
+    *,
+    about: Any = None,
+    method: Method = "model",
+    seed: int | None = None,
+    force: bool = False,
 ) -> Draw:
-    """Draw the sample of an audit, or return the one that was drawn before.
+    """Return the rows of an audit to judge now; see `next_batch`."""
+    validate_method(method)
+    check = LabelCheck.of(unjudged_run(open_run(folder, repairs=(AUDIT, REPORT))))
+    last = log.last_draw()
+    known = [] if last is None or force else current_draws(check, log)
+    for draw in known[-1:]:
+        _refuse_other_method(draw, method)
+        if method == "design":
+            return _same_sample(draw, n)
+        answers = _Answers(check, log, known, None)
+        if answers.n_missing([draw]):
+            return draw
+        # Rows of earlier batches are not drawn again, whatever became of them.
+        rows = [row for one in known for row, *_ in one.rows]
+        check = check.settle(rows, [answers.of(row) for row in rows])
+        n = _next_size(check, n)
+    size = (BATCH if method == "model" else SIZE) if n is None else n
+    sample = check.draw_audit(size, about=about, method=method, random_state=seed)
+    drawn = Draw(
+        None,
+        check.scores_key,
+        sample.sizes,
+        check.positive,
+        check.negative,
+        tuple(
+            zip(
+                sample.rows.tolist(),
+                sample.is_positive.tolist(),
+                sample.suspect.tolist(),
+                strict=True,
+            )
+        ),
+        datetime.now(UTC).isoformat(timespec="milliseconds"),
+        method,
+        None if about is None else label_name(check, answer_of(check, about, "about")),
+        len(known) + 1,
+        sample.kinds,
+        tuple(sample.stratum.tolist()),
+    )
+    return log.keep_draw(drawn, after=0 if last is None else last.id)
+
+
+def current_draws(check: LabelCheck, log: DecisionLog) -> list[Draw]:
+    """Return what was drawn for the audit of a check: its batches so far, or its one sample."""
+    found = log.last_draws()
+    if not found:
+        raise TableError(_NO_SAMPLE)
+    if found[-1].scores != check.scores_key:
+        raise TableError(
+            "The sample belongs to an earlier check with different labels, suspects or scores, and "
+            "tells nothing about this one. Repeat the earlier check, or draw a new sample with "
+            "force=True."
+        )
+    if not {row for draw in found for row, *_ in draw.rows} <= set(check.scores.rows.tolist()):
+        raise damaged(log.path, "its sample has rows that were not checked")
+    return found
+
+
+def _refuse_other_method(known: Draw, method: Method) -> None:
+    if known.method == method:
+        return
+    drawn = "in batches" if known.method == "model" else "as one sample of fixed size"
+    raise TableError(
+        f'method must be "{known.method}": the rows of this audit were drawn {drawn}, and got '
+        f'"{method}". Its limits hold for rows drawn in one way. To begin a new audit, pass '
+        "force=True; earlier answers stay in the log, but no longer count."
+    )
+
+
+def _same_sample(known: Draw, n: int | None) -> Draw:
+    if n not in (None, len(known.rows)):
+        raise TableError(
+            f"n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: it "
+            "is fixed before any row is judged. To draw a new sample, pass force=True; answers "
+            "about the old one stay in the log, but no longer count."
+        )
+    return known
+
+
+def _next_size(check: LabelCheck, n: int | None) -> int:
+    """Return the size of the next batch, the last of which may be smaller than the others."""
+    left = rows_left(check)
+    if not left:
+        raise TableError(
+            "Every row has been drawn for this audit; there is none left to judge. To begin a new "
+            "audit, pass force=True."
+        )
+    return min(BATCH if n is None else n, left)
+
+
+class _Answers:
+    """What people answered about the rows of an audit."""
+
+    def __init__(
+        self, check: LabelCheck, log: DecisionLog, draws: Sequence[Draw], table: Table | None
+    ) -> None:
+        made = log.decisions("audit", *(draw.id for draw in draws))
+        if table is not None:
+            # Decisions about other cells are about another row.
+            is_current = current_rows(check, table, made)
+            made = [one for one in made if is_current(one)]
+        drawn = {(draw.id, row) for draw in draws for row, *_ in draw.rows}
+        self.found = outcomes(one for one in made if (one.draw, one.row) in drawn)
+        self._labels = {"positive": check.positive, "negative": check.negative}
+
+    def of(self, row: int) -> str | None:
+        """Return the right label of a row; None if nobody judged it, or its answer is not clear."""
+        return self._labels.get(self.found[row].status) if row in self.found else None
+
+    def n_missing(self, draws: Iterable[Draw]) -> int:
+        """Return how many rows nobody has judged."""
+        return sum(row not in self.found for draw in draws for row, *_ in draw.rows)
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A check before any row was judged, the check with all answers, and the record of both."""
+
+    before: LabelCheck
+    after: LabelCheck
+    record: AuditRecord
+
+
+def settle_run(
+    folder: Path,
+    table: Any = None,
+    *,
+    report: RenderReport | None = None,
+    estimator: Any = None,
+    n_jobs: int | None = None,
+) -> LabelCheck:
+    """Return the check with all answers of its audit, after saving it in place of the earlier one.
+
+    The result, the scores, ``audit.json`` and the report are replaced together. The answers stay
+    in the log, and the check as it was before stays beside them: a later call starts from there
+    again, so that answers that were changed or taken back count as they are now.
 
     Parameters
     ----------
     folder : Path
-        The run directory.
-    log : DecisionLog
-    n : int, default=None
-        Number of rows; by default as many as were drawn before, or 200.
-    seed : int or None
-    force : bool, default=False
-        Draw a new sample. Answers about the old one stay in the log, but no longer count.
+        The run directory. `AuditRecord.load` returns what was saved about the audit.
+    table : path, default=None
+        Current path of the table (default: its original path), which has the cells of rows that are
+        new on the list to look at. A changed table is refused; without a table they have no cells.
+    report : callable, default=None
+        Returns the page for the check and its audit, such as `rankprune.report.render_report`. By
+        default there is no report: an earlier one would show the earlier answer.
+    estimator, n_jobs
+        As in `rankprune.check._audited.judge_on_audit`, for the comparison of models before and
+        after, which needs a sample of fixed size.
+
+    Returns
+    -------
+    LabelCheck
     """
-    run = LabelCheck.load(folder)
-    if log.last_draw() is not None and not force:
-        known = current_draw(folder, run, log)
-        if n not in (None, len(known.rows)):
-            raise TableError(
-                f"n must be {len(known.rows)}, the size of the sample that was drawn, got {n}: it "
-                "is fixed before any row is judged. To draw a new sample, pass force=True; answers "
-                "about the old one stay in the log, but no longer count."
-            )
-        return known
-    scores = run.scores
-    sample = audit.draw(
-        scores.is_positive,
-        scores.suspect,
-        SIZE if n is None else n,
-        pos_label=True,
-        random_state=seed,
-    )
-    rows = zip(
-        scores.rows[sample.rows].tolist(),
-        sample.is_positive.tolist(),
-        sample.suspect.tolist(),
-        strict=True,
-    )
-    return log.keep_draw(
-        Draw(
-            None,
-            file_sha256(folder / SCORES),
-            sample.sizes,
-            run.positive,
-            run.negative,
-            tuple(rows),
-            datetime.now(UTC).isoformat(timespec="milliseconds"),
-        )
-    )
+    return save_audited(folder, table, report=report, estimator=estimator, n_jobs=n_jobs).after
 
 
-def planned_widths(folder: Path) -> dict[int, dict[str, float]]:
-    """Return how wide the intervals of audits of several sizes would be, for each rate."""
-    run = LabelCheck.load(folder)
-    scores = run.scores
-    n_rows = len(scores.rows)
-    planned = audit.plan(
-        scores.is_positive,
-        scores.probability,
-        run.estimated_rates,
-        scores.suspect,
-        sizes=[n for n in PLANNED_SIZES if n <= n_rows] or [n_rows],
-        pos_label=True,
-    )
-    return {
-        n: {name: interval.high - interval.low for name, interval in one.items()}
-        for n, one in planned.items()
-    }
+def save_audited(
+    folder: Path,
+    table: Any = None,
+    *,
+    report: RenderReport | None = None,
+    estimator: Any = None,
+    n_jobs: int | None = None,
+) -> Audited:
+    """Return what `settle_run` saves."""
+    opened = open_run(folder, repairs=(AUDIT, REPORT))
+    before = LabelCheck.of(unjudged_run(opened))
+    with _table_at_hand(before, table) as rows:
+        found = _audited(folder, before, table, rows, estimator, n_jobs)
+        found = replace(found, after=_with_cells(found.after, rows))
+    files: dict[str, Content] = {AUDIT: found.record.to_bytes()}
+    without: tuple[str, ...] = (REPORT,)
+    if report is not None:
+        files[REPORT] = report(found.after, found.record).encode()
+    if found.after is before:
+        without += (UNJUDGED_RESULT, UNJUDGED_SCORES)
+    else:
+        files |= unjudged_files(opened)
+    replace_check(folder, opened, found.after, files, without=without)
+    return found
 
 
 def audit_record(
     folder: Path, table: Any = None, *, estimator: Any = None, n_jobs: int | None = None
 ) -> AuditRecord:
-    """Return the result of the audit of a run.
+    """Return the result of the audit of a run, without saving anything.
 
     Parameters
     ----------
-    folder : Path
-        The run directory.
-    table, estimator, n_jobs
-        As in `rankprune.check._audited.judge_on_audit`, for the comparison of before and after.
+    folder, table, estimator, n_jobs
+        As in `settle_run`.
     """
-    run = LabelCheck.of(open_run(folder, repairs=(AUDIT, REPORT)))
+    before = LabelCheck.of(unjudged_run(open_run(folder, repairs=(AUDIT, REPORT))))
+    return _audited(folder, before, table, None, estimator, n_jobs).record
+
+
+def _audited(
+    folder: Path,
+    before: LabelCheck,
+    table: Any,
+    rows: Table | None,
+    estimator: Any,
+    n_jobs: int | None,
+) -> Audited:
     if not (folder / LOG_FILE).is_file():
         raise TableError(_NO_SAMPLE)
     with DecisionLog(folder / LOG_FILE) as log:
-        draw = current_draw(folder, run, log)
-        found = outcomes(log.decisions("audit", draw.id))
-    rows, is_positive, suspect = (np.asarray(part) for part in zip(*draw.rows, strict=True))
-    sample = audit.AuditSample(
-        rows, is_positive, suspect, stratum_of(is_positive, suspect), draw.sizes, True, False
+        draws = current_draws(before, log)
+        answers = _Answers(before, log, draws, rows)
+    n_unjudged = answers.n_missing(draws)
+    record = AuditRecord(
+        None,
+        n_unjudged=n_unjudged,
+        n_disagreements=sum(one.status == DISAGREEMENT for one in answers.found.values()),
+        reviewers=tuple(
+            sorted({one.reviewer for o in answers.found.values() for one in o.decisions})
+        ),
+        before_after=None,
+        notes=(),
+        scores_sha256=before.scores_key,
+        method=draws[-1].method,
+        about=draws[-1].about,
+        before=before.wrong_share_interval,
+        n_judged=len(answers.found),
+        n_batches=len(draws),
     )
-    said = {"positive": True, "negative": False}
-    answers = [said.get(found[row].status) if row in found else None for row in rows.tolist()]
-    n_unjudged = sum(row not in found for row in rows.tolist())
-    before_after, notes = None, []
-    if not n_unjudged and any(answer is not None for answer in answers):
+    if record.method == "model":
+        judged = [row for draw in draws for row, *_ in draw.rows if row in answers.found]
+        said = [answers.of(row) for row in judged]
+        after = before.settle(judged, said) if judged else before
+        return Audited(before, after, _with_answers(record, after, judged, said))
+    sample = draws[-1].sample()
+    said = [answers.of(row) for row in sample.rows.tolist()]
+    by_sign = replace(sample, positive=True, negative=False)
+    signs = [None if answer is None else answer == before.positive for answer in said]
+    after, notes = before, []
+    if not n_unjudged and sum(sample.sizes) == len(OpenRows(before).rows):
+        after = before.settle(sample, said, method="design")
+    before_after = None
+    if not n_unjudged and any(answer is not None for answer in said):
         try:
             before_after = judge_on_audit(
-                run, sample, answers, table, estimator=estimator, n_jobs=n_jobs
+                before, by_sign, signs, table, estimator=estimator, n_jobs=n_jobs
             )
         except (TableError, OSError) as error:
             notes.append(f"Before and after could not be compared. {error}")
-    return AuditRecord(
-        audit.estimate(sample, answers),
-        n_unjudged=n_unjudged,
-        n_disagreements=sum(one.status == DISAGREEMENT for one in found.values()),
-        reviewers=tuple(sorted({one.reviewer for o in found.values() for one in o.decisions})),
+    record = replace(
+        _with_answers(record, after, sample.rows.tolist(), said),
+        estimate=audit.estimate(by_sign, signs),
         before_after=before_after,
         notes=tuple(notes),
-        scores_sha256=file_sha256(folder / SCORES),
     )
+    return Audited(before, after, record)
+
+
+def _with_answers(
+    record: AuditRecord, after: LabelCheck, rows: Sequence[int], said: Sequence[str | None]
+) -> AuditRecord:
+    """Return a record with the numbers of answers, and the range that follows from them."""
+    scores = after.scores
+    given = np.asarray(scores.is_positive)[np.searchsorted(scores.rows, rows)]
+    labels = [after.positive if one else after.negative for one in given.tolist()]
+    pairs = [(one, answer) for one, answer in zip(labels, said, strict=True) if answer is not None]
+    return replace(
+        record,
+        after=after.wrong_share_interval,
+        n_sure=len(pairs),
+        n_wrong=sum(label != answer for label, answer in pairs),
+        contradicts_model=after.judged is not None and after.judged.contradicts_model,
+    )
+
+
+@contextmanager
+def _table_at_hand(check: LabelCheck, table: Any) -> Iterator[Table | None]:
+    """Open the table of a check; None if it is not at its original path and no other is given."""
+    path = check.source.path
+    if table is None and (
+        not check.settings.is_of_table or path is None or not Path(path).exists()
+    ):
+        yield None
+        return
+    with open_checked(check, table) as opened:
+        yield opened
+
+
+def _with_cells(check: LabelCheck, table: Table | None) -> LabelCheck:
+    """Return the check with the cells of rows that are new on the list to look at."""
+    new = [row for row in check.candidates if not row.cells]
+    if table is None or not new or not check.columns:
+        return check
+    positions = [table.position(name) for name in check.columns]
+    found = {row.row: row for row in with_cells(new, lambda top: table.cells(top, positions))}
+    return replace(check, candidates=tuple(found.get(row.row, row) for row in check.candidates))

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from statistics import median
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rankprune.review._cards import Rows
-from rankprune.run._decision_log import DecisionLog
+from rankprune.run._decision_log import DecisionLog, Draw
 from rankprune.run._decisions import (
     DISAGREEMENT,
     UNSURE,
@@ -26,6 +26,9 @@ from rankprune.run._decisions import (
     standing,
 )
 from rankprune.run._visible import visible
+
+if TYPE_CHECKING:
+    from rankprune.review._batches import Batches
 
 Show = Literal["open", "unsure", "disagreement", "decided"]
 SHOWN: tuple[str, ...] = ("open", UNSURE, DISAGREEMENT, "decided")
@@ -73,8 +76,8 @@ class ReviewQueue:
     mode : {"review", "audit"}
     order : sequence of int
         The rows to judge, in this order.
-    draw : int or None
-        The sample of the audit.
+    draws : sequence of Draw
+        The batches of the audit so far, or its one sample; ``order`` has their rows.
     overlap : float
         Share of the rows that two people judge, each without seeing the other's answer.
     """
@@ -86,23 +89,51 @@ class ReviewQueue:
         mode: Mode,
         order: Sequence[int],
         *,
-        draw: int | None = None,
+        draws: Sequence[Draw] = (),
         overlap: float = 0.0,
     ) -> None:
-        self.rows, self.log, self.mode, self.draw = rows, log, mode, draw
-        self.order = list(order)
-        self._places = {row: place for place, row in enumerate(self.order)}
-        n_twice = round(overlap * len(self.order))
-        # Spread evenly over the ranking, and the same after every start.
-        self._twice = {self.order[i * len(self.order) // n_twice] for i in range(n_twice)}
+        self.rows, self.log, self.mode, self.overlap = rows, log, mode, overlap
+        self.draws: list[Draw] = []
+        self.order: list[int] = []
+        # Of each row, its place in the order, and the id of its draw.
+        self._places: dict[int, int] = {}
+        self._draw_of: dict[int, int | None] = {}
+        self._twice: set[int] = set()
         self._leases: dict[int, tuple[str, float]] = {}
         # One for what is kept in memory, never held while the log or the table is read.
         self._lock, self._reading = threading.Lock(), threading.Lock()
+        # Set for audits.
+        self.batches: Batches | None = None
         self._last = 0
         self._outcomes: dict[int, Outcome] = {}
         self._made: list[Decision] = []
-        rows.read(self.order)
+        for draw in draws:
+            self._append([row for row, *_ in draw.rows], draw)
+        if not draws:
+            self._append(order, None)
         log.patiently(self._read_news)
+
+    def add(self, draws: Sequence[Draw]) -> None:
+        """Add the batches that were drawn since; their rows are judged from now on."""
+        with self._reading:
+            known = {draw.id for draw in self.draws}
+            for draw in draws:
+                if draw.id not in known:
+                    self._append([row for row, *_ in draw.rows], draw)
+            # Another process may have saved answers about these rows before they were known here.
+            self.log.patiently(self._read_all)
+
+    def _append(self, rows: Sequence[int], draw: Draw | None) -> None:
+        self.rows.read(rows)
+        n_twice = round(self.overlap * len(rows))
+        with self._lock:
+            # Spread evenly over the ranking, and the same after every start.
+            self._twice |= {rows[i * len(rows) // n_twice] for i in range(n_twice)}
+            self._places |= {row: place for place, row in enumerate(rows, len(self.order))}
+            if draw is not None:
+                self._draw_of |= dict.fromkeys(rows, draw.id)
+                self.draws.append(draw)
+            self.order += rows
 
     # ---- for the page
 
@@ -198,7 +229,7 @@ class ReviewQueue:
                 row,
                 self.rows.hash(row),
                 self.mode,
-                self.draw,
+                self._draw_of.get(row),
                 reviewer,
                 answer,
                 None if blind else self.rows.label(row),
@@ -233,18 +264,22 @@ class ReviewQueue:
             return self._progress(reviewer)
 
     def _progress(self, reviewer: str) -> dict[str, Any]:
-        left = sum(self._is_shown(reviewer, row, "open") for row in self.order)
+        rows = self._current_rows()
+        left = sum(self._is_shown(reviewer, row, "open") for row in rows)
         stand = standing(self._made)
         pace = [one.seconds for one in stand if one.reviewer == reviewer][-_PACE:]
         found: dict[str, Any] = {
-            "total": len(self.order),
-            "done": len(self.order) - left,
+            "total": len(rows),
+            "done": len(rows) - left,
             "left": left,
             "minutes_left": round(left * median(pace) / 60, 1) if len(pace) >= 5 else None,
             "unsure": self._count(UNSURE),
             "disagreements": self._count(DISAGREEMENT),
             "agreement": [asdict(one) for one in agreements(self._made)],
         }
+        if self.mode == "audit":
+            found["batch"] = len(self.draws)
+            found["missing"] = self._n_missing()
         if self.mode == "review":
             # In an audit this would reveal how many labels are wrong.
             recent = [one.answer for one in stand if one.answer != UNSURE][-_RECENT:]
@@ -255,6 +290,31 @@ class ReviewQueue:
                 "running_out": len(recent) == _RECENT and n_flips < _FEW_FLIPS * _RECENT,
             }
         return found
+
+    def n_missing(self) -> int:
+        """Return how many rows of the audit still have to be judged."""
+        self._refresh()
+        with self._lock:
+            return self._n_missing()
+
+    def _n_missing(self) -> int:
+        return sum(self._is_missing(row) for row in self.order)
+
+    def _is_missing(self, row: int) -> bool:
+        outcome = self._outcomes.get(row)
+        judges = set() if outcome is None else {one.reviewer for one in outcome.decisions}
+        return len(judges) < self._needed(row)
+
+    def state(self) -> tuple[str, ...]:
+        """Return what changes with every answer and every batch."""
+        self._refresh()
+        with self._lock:
+            return (*(one.uid for one in self._made), *(str(draw.id) for draw in self.draws))
+
+    def _current_rows(self) -> list[int]:
+        """Return the rows of the current batch, and those that were left open in earlier ones."""
+        first = len(self.order) - (len(self.draws[-1].rows) if self.draws else len(self.order))
+        return [*filter(self._is_missing, self.order[:first]), *self.order[first:]]
 
     def summary(self) -> dict[str, int]:
         """Return how many rows there are, how many were judged, and with what outcome."""
@@ -320,9 +380,16 @@ class ReviewQueue:
         finally:
             self._reading.release()
 
+    def _read_all(self) -> None:
+        """Read all decisions again; only one thread may do so at a time."""
+        last, found = self.log.news(self.mode, self._ids(), 0)
+        made = self._current(found)
+        with self._lock:
+            self._last, self._made, self._outcomes = last, made, outcomes(made)
+
     def _read_news(self) -> None:
         """Add the decisions that are not known yet; only one thread may do so at a time."""
-        last, found = self.log.news(self.mode, self.draw, self._last)
+        last, found = self.log.news(self.mode, self._ids(), self._last)
         new = self._current(found)
         self._last = last
         if not new:
@@ -335,6 +402,9 @@ class ReviewQueue:
                 self._leases.pop(row, None)
                 self._outcomes.pop(row, None)
             self._outcomes |= now
+
+    def _ids(self) -> list[int | None]:
+        return [draw.id for draw in self.draws] or [None]
 
     def _current(self, made: list[Decision]) -> list[Decision]:
         """Return the decisions about rows that have not changed since."""

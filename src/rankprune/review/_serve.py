@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rankprune.exceptions import TableError
-from rankprune.review._audits import current_draw
+from rankprune.review._audits import RenderReport, current_draws
+from rankprune.review._batches import Batches
 from rankprune.review._cards import Rows
 from rankprune.review._queue import ReviewQueue, most_suspicious
 from rankprune.run import LabelCheck
@@ -41,6 +42,7 @@ def open_queue(
     hide: Sequence[str] = (),
     overlap: float = 0.0,
     top: int = TOP,
+    report: RenderReport | None = None,
 ) -> Iterator[ReviewQueue]:
     """Open a run directory for people to judge its rows.
 
@@ -60,6 +62,8 @@ def open_queue(
         Share of the rows that two people judge.
     top : int
         Maximum number of suspects to review, most suspicious first.
+    report : callable, default=None
+        As in `settle_run`, which saves the result of an audit when a batch has been judged.
     """
     run = LabelCheck.load(folder)
     if image_root is not None and not image_root.is_dir():
@@ -68,13 +72,17 @@ def open_queue(
     with open_checked(run, table, watch=False) as opened, DecisionLog(folder / LOG_FILE) as log:
         log.refuse_unwritable()
         rows = Rows(run, opened, blind=mode == "audit", hide=hide, image_root=image_root)
-        draw = None
-        if mode == "audit":
-            kept = current_draw(folder, run, log)
-            draw, order = kept.id, [row for row, _, _ in kept.rows]
-        else:
-            order = most_suspicious(rows, top)
-        yield ReviewQueue(rows, log, mode, order, draw=draw, overlap=overlap)
+        draws = current_draws(run, log) if mode == "audit" else []
+        order = most_suspicious(rows, top) if mode == "review" else []
+        queue = ReviewQueue(rows, log, mode, order, draws=draws, overlap=overlap)
+        if mode == "review":
+            yield queue
+            return
+        queue.batches = Batches(folder, queue, table, report)
+        try:
+            yield queue
+        finally:
+            queue.batches.close()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ const state = {
   unsaved: false, // whether an answer is on its way
   fetching: null,
   left: 0, // rows not judged yet
+  ended: null, // the result on the screen, at the end of a batch
+  waiting: null, // the timer that asks whether other reviewers are done
 };
 
 // ---- talking to the server
@@ -105,7 +107,9 @@ function say(text, beware = true) {
 function show(card) {
   state.card = card;
   state.shownAt = performance.now();
+  hideResult();
   at("card").hidden = !card;
+  at("answers").classList.toggle("without-row", !card);
   at("done").hidden = Boolean(card);
   for (const button of document.querySelectorAll("button[data-answer]")) {
     button.hidden = !card;
@@ -163,9 +167,10 @@ function showProgress(found) {
   state.left = found.left;
   at("bar").max = Math.max(found.total, 1);
   at("bar").value = found.done;
-  const parts = [`${found.done} of ${found.total} judged, ${found.left} left`];
-  if (found.minutes_left !== null) {
-    const minutes = Math.ceil(found.minutes_left);
+  const batch = found.batch > 1 ? `Batch ${found.batch}: ` : "";
+  const parts = [`${batch}${found.done} of ${found.total} judged, ${found.left} left`];
+  if (found.minutes_left !== null && found.left) {
+    const minutes = Math.max(1, Math.ceil(found.minutes_left));
     parts.push(`about ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
   }
   if (found.recent?.n) parts.push(`${found.recent.flips} of the last ${found.recent.n} answers were flips`);
@@ -194,21 +199,159 @@ async function showNext() {
   const next = state.ahead.shift();
   show(next ?? null);
   if (!next) {
-    at("done").textContent = doneText();
+    await showEnd();
     return;
   }
   if (state.ahead.length < AHEAD - 2) fetchAhead();
 }
 
+async function showEnd() {
+  at("done").textContent = doneText();
+  if (mode !== "audit" || isFiltered()) return;
+  const found = await askResult();
+  if (state.card || !found) return;
+  if (found.missing) waitForOthers(found.missing);
+  else showResult(found);
+}
+
+const isFiltered = () => state.filter.show !== "open" || Object.keys(state.filter).length > 1;
+
 function doneText() {
-  if (state.filter.show !== "open" || Object.keys(state.filter).length > 1) {
-    return "No rows match. Choose others.";
-  }
+  if (isFiltered()) return "No rows match. Choose others.";
+  if (mode === "audit") return "Every row is judged. Computing the result …";
   if (state.left) return "Other reviewers are looking at the remaining rows. Reload the page later.";
   const next = document.body.dataset.next;
-  if (mode === "audit") return next ? `Every row of the sample is judged. To get the result, run: ${next}` : "Every row of the sample is judged.";
   return next ? `Every row is judged. To write the corrected table, run: ${next}` : "Every row is judged.";
 }
+
+// ---- the end of a batch
+
+const SOON = 2;
+
+async function askResult() {
+  const found = await ask("/api/result", {}).catch(() => null);
+  if (found?.status === 200) return found.content;
+  at("done").textContent = found?.content.error || "The server is not responding. Every answer is saved.";
+  later();
+  return null;
+}
+
+function waitForOthers(n) {
+  const rows = n === 1 ? "the last row" : `the remaining ${n} rows`;
+  at("done").textContent = `Other reviewers are looking at ${rows}. The result will appear here.`;
+  later();
+}
+
+function later() {
+  clearTimeout(state.waiting);
+  state.waiting = setTimeout(async () => {
+    if (state.card || state.ended) return;
+    if (state.busy) later();
+    else await showEndOrCard();
+  }, 1000 * SOON);
+}
+
+// Rows that another reviewer had reserved, or took back, may be free again.
+async function showEndOrCard() {
+  await fetchAhead();
+  if (state.card || state.busy) return;
+  if (state.ahead.length) await alone(showNext);
+  else await showEnd();
+}
+
+function hideResult() {
+  clearTimeout(state.waiting);
+  state.ended = null;
+  if (mode === "audit") at("result").hidden = true;
+}
+
+const percent = (share) => `${(100 * share).toFixed(1)}%`;
+
+function showResult(found) {
+  state.ended = found;
+  at("done").hidden = true;
+  at("result").hidden = false;
+  const rows = `${found.rows} judged ${found.rows === 1 ? "row" : "rows"}`;
+  at("result-heading").textContent = `The result after ${rows}`;
+  at("headline").textContent = found.headline;
+  at("share").textContent = `${found.share}, with its 95% range`;
+  const { before, after, next } = found;
+  const end = Math.max(before.high, after.high) || 1;
+  const parts = [
+    rangeOf("before", "Before any row was judged", wordsOf(before), before, end),
+    rangeOf("after", `After ${rows}`, wordsOf(after), after, end),
+  ];
+  if (next?.width && after.high > after.low) {
+    // Nobody knows where it will be; this keeps the most likely share where it is in the range now.
+    const part = next.width / (after.high - after.low);
+    const from = (value) => after.estimate + part * (value - after.estimate);
+    const planned = { low: Math.max(0, from(after.low)), high: Math.min(end, from(after.high)) };
+    parts.push(rangeOf("planned", `Expected after ${next.n} more`, next.words, planned, end));
+  }
+  at("ranges").replaceChildren(...parts);
+  at("end").textContent = percent(end);
+  at("judged").textContent = found.answers;
+  at("deal").hidden = !next;
+  at("deal").replaceChildren(...(next ? [moreText(next), " ", keyOf("Enter")] : []));
+  at("stop").textContent = stopText(next);
+  at("result-heading").focus();
+}
+
+const wordsOf = (range) => `${percent(range.low)} to ${percent(range.high)}, most likely ${percent(range.estimate)}`;
+
+const moreText = (next) => `Judge ${next.n} more${next.words ? `: the range would shrink to ${next.words}` : ""}`;
+
+function keyOf(name) {
+  const key = document.createElement("kbd");
+  key.textContent = name;
+  return key;
+}
+
+function stopText(next) {
+  const command = document.body.dataset.next;
+  const saved = `${next ? "Or stop here: the" : "The"} result is saved, and you can close this page.`;
+  return next && command ? `${saved} To judge more rows later, run: ${command}` : saved;
+}
+
+// The words say it all; the bar is for the eye alone.
+function rangeOf(kind, name, words, range, end) {
+  const part = document.createElement("div");
+  part.className = `range ${kind}`;
+  const text = document.createElement("p");
+  const what = document.createElement("strong");
+  what.textContent = name;
+  text.append(what, " ", words);
+  const track = document.createElement("div");
+  track.className = "track";
+  track.setAttribute("aria-hidden", "true");
+  const bar = document.createElement("div");
+  bar.className = "bar";
+  bar.style.left = `${(100 * range.low) / end}%`;
+  bar.style.width = `${(100 * (range.high - range.low)) / end}%`;
+  track.append(bar);
+  if (range.estimate !== undefined) {
+    const point = document.createElement("div");
+    point.className = "point";
+    point.style.left = `${(100 * range.estimate) / end}%`;
+    track.append(point);
+  }
+  part.append(text, track);
+  return part;
+}
+
+const more = () => alone(async () => {
+  if (!state.ended?.next) return;
+  const found = await send("/api/more", { after: state.ended.batch });
+  if (found.status !== 200) {
+    refuse(found);
+    return;
+  }
+  showProgress(found.content.progress);
+  state.before = [];
+  state.after = [];
+  state.skipped.clear();
+  await showNext();
+});
 
 // ---- doing
 
@@ -217,7 +360,7 @@ async function alone(work) {
   if (state.busy) return;
   state.busy = true;
   say("");
-  const buttons = [...document.querySelectorAll(".answers button")];
+  const buttons = [...document.querySelectorAll(".answers button, #deal")];
   buttons.forEach((button) => { button.disabled = true; });
   try {
     await work();
@@ -341,6 +484,7 @@ const search = () => alone(async () => {
 // ---- listening
 
 function note() {
+  if (!state.card) return;
   at("answers").classList.add("noting");
   at("note").focus();
 }
@@ -350,7 +494,7 @@ function stopNoting() {
   if (document.activeElement === at("note")) at("note").blur();
 }
 
-const KEYS = { z: undo, ArrowLeft: back, ArrowRight: forward, n: note, "?": () => at("help").showModal() };
+const KEYS = { Enter: more, z: undo, ArrowLeft: back, ArrowRight: forward, n: note, "?": () => at("help").showModal() };
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") stopNoting();
@@ -360,7 +504,8 @@ document.addEventListener("keydown", (event) => {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const button = document.querySelector(`button[data-answer][data-key="${CSS.escape(key)}"]`);
   const work = button ? () => decide(button.dataset.answer) : KEYS[key];
-  if (!work) return;
+  // On a button, Enter presses that button.
+  if (!work || (key === "Enter" && (!state.ended || event.target.closest?.("button")))) return;
   event.preventDefault();
   work();
 });
@@ -368,6 +513,7 @@ document.addEventListener("keydown", (event) => {
 for (const button of document.querySelectorAll("button[data-answer]")) {
   button.addEventListener("click", () => decide(button.dataset.answer, button));
 }
+at("deal")?.addEventListener("click", more);
 at("back").addEventListener("click", back);
 at("forward").addEventListener("click", forward);
 at("undo").addEventListener("click", undo);

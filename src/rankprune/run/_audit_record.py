@@ -8,52 +8,80 @@ from pathlib import Path
 from typing import Any
 
 from rankprune.audit import AuditEstimate
+from rankprune.core import Interval
 from rankprune.exceptions import TableError
 from rankprune.run._directory import (
     AUDIT,
     REPORT,
-    SCORES,
     RunFiles,
     open_run,
     own_place,
     replace_files,
 )
 from rankprune.run._findings import BeforeAfter
+from rankprune.run._judged_rows import Method
+from rankprune.run._label_check import scores_key_of
 from rankprune.storage._json_records import from_plain, to_plain
 
-SCHEMA = 1
+SCHEMA = 2
+_FIRST_SCHEMA = 1
 
 
 @dataclass(frozen=True)
 class AuditRecord:
-    """The result of a blind audit of a random sample of rows.
+    """The result of a blind audit.
 
     Attributes
     ----------
-    estimate : AuditEstimate
+    estimate : AuditEstimate or None
+        What the answers show whatever the model believes, if the audit is one fixed sample; None
+        if it goes by batches.
     n_unjudged : int
-        Number of sampled rows not judged yet; they count as unsure.
+        Number of drawn rows not judged yet.
     n_disagreements : int
-        Number of rows with an unsettled disagreement between reviewers; they count as unsure too.
+        Number of rows with an unsettled disagreement between reviewers; they count as unsure.
     reviewers : tuple of str
     before_after : BeforeAfter or None
         Errors on the sample of the plain model and of the model trained without suspects.
     notes : tuple of str
     scores_sha256 : str
-        SHA-256 hash of the scores file from which the sample was drawn.
+        `LabelCheck.scores_key` of the check that was audited.
+    method : {"model", "design"}
+        Whether the rows came in batches, and model and answers together give the result, or from
+        one fixed sample, whose answers alone do.
+    about : str or None
+        The label whose errors the last batch is about; None for those of both.
+    before, after : Interval or None
+        The share of wrong labels with its range, before any row was judged and now; None in audits
+        of the first release.
+    n_judged, n_sure, n_wrong : int
+        Numbers of rows that were judged, of those with a clear answer, and of wrong labels among
+        them.
+    n_batches : int
+    contradicts_model : bool
+        Whether the answers contradict the range that the model gave, and count alone.
     """
 
-    estimate: AuditEstimate
+    estimate: AuditEstimate | None
     n_unjudged: int
     n_disagreements: int
     reviewers: tuple[str, ...]
     before_after: BeforeAfter | None
     notes: tuple[str, ...]
     scores_sha256: str
+    method: Method = "design"
+    about: str | None = None
+    before: Interval | None = None
+    after: Interval | None = None
+    n_judged: int = 0
+    n_sure: int = 0
+    n_wrong: int = 0
+    n_batches: int = 1
+    contradicts_model: bool = False
 
     @property
     def is_finished(self) -> bool:
-        """Return whether every row of the sample has been judged."""
+        """Return whether every row that was drawn has been judged."""
         return self.n_unjudged == 0
 
     def to_bytes(self) -> bytes:
@@ -80,8 +108,10 @@ class AuditRecord:
             return None
         try:
             plain: dict[str, Any] = json.loads(content)
-            if plain["schema"] != SCHEMA:
+            if plain["schema"] not in (_FIRST_SCHEMA, SCHEMA):
                 raise ValueError(f"schema {plain['schema']}")
+            if plain["schema"] == _FIRST_SCHEMA:
+                plain |= _counts(plain)
             found = from_plain(cls, plain)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TableError(
@@ -89,4 +119,11 @@ class AuditRecord:
                 "Estimate again from the answers, which are in the decision log."
             ) from error
         # An audit of other scores, from an earlier check, does not apply to these suspects.
-        return found if found.scores_sha256 == run.hashes[SCORES] else None
+        return found if found.scores_sha256 == scores_key_of(run) else None
+
+
+def _counts(plain: dict[str, Any]) -> dict[str, int]:
+    """Return the numbers of judged rows, which the first release did not store."""
+    estimate, n_unjudged = plain["estimate"], plain["n_unjudged"]
+    n_drawn = estimate["n_drawn"]
+    return {"n_judged": n_drawn - n_unjudged, "n_sure": n_drawn - estimate["n_unsure"]}

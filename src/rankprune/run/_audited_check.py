@@ -28,6 +28,7 @@ from rankprune.core._verdict import judge
 from rankprune.core._weights import class_weights
 from rankprune.core.counting._sketch import sketch_of
 from rankprune.run._findings import CandidateRow
+from rankprune.run._judged_labels import MOST_FOUND, rates_of_rest
 from rankprune.run._judged_rows import (
     JudgedRows,
     Method,
@@ -42,8 +43,6 @@ from rankprune.run._scores import Scores, Tally
 if TYPE_CHECKING:
     from rankprune.run._label_check import LabelCheck
 
-# The label error rates together stay below 1.
-_MOST_FOUND = 0.98
 # As many of the first rows of the list keep their cells as in the check itself.
 _MAX_SHOWN = 500
 
@@ -166,7 +165,7 @@ def _design_rates(before: NoiseRates, by_answers: AuditEstimate) -> NoiseRates:
 
 
 def _from_label_error_rates(before: NoiseRates, positive: float, negative: float) -> NoiseRates:
-    part = min(1.0, _MOST_FOUND / max(positive + negative, _MOST_FOUND))
+    part = min(1.0, MOST_FOUND / max(positive + negative, MOST_FOUND))
     rates = NoiseRates.from_label_error_rates(
         part * positive, part * negative, before.observed_prevalence
     )
@@ -211,7 +210,9 @@ def _settled(
     is_open = np.ones(len(found.places), dtype=bool)
     is_open[settled] = False
     is_positive, probability = found.is_positive[is_open], found.probability[is_open]
-    of_rest = _rates_of_rest(rates, found, settled, is_positive, judged)
+    answers = dict(zip(judged.rows, judged.is_positive, strict=True))
+    right = np.array([bool(answers[row]) for row in found.rows[settled].tolist()])
+    of_rest = rates_of_rest(rates, found.is_positive, settled, right)
     prunes = acts(verdict) and of_rest is not None
     mask = np.zeros(len(is_positive), dtype=bool)
     ordered = np.arange(len(is_positive))
@@ -244,36 +245,6 @@ def _settled(
         judged=judged,
     )
     return replace(again, candidates=_candidates(check, again))
-
-
-def _rates_of_rest(
-    rates: NoiseRates,
-    found: OpenRows,
-    settled: NDArray[np.intp],
-    is_positive: BoolArray,
-    judged: JudgedRows,
-) -> NoiseRates | None:
-    """Return the rates of the rows that nobody judged; None if they have a single label."""
-    n_rows = len(is_positive)
-    n_positive = int(is_positive.sum())
-    if n_positive in (0, n_rows):
-        return None
-    _, is_wrong, is_sure = found.answers(judged)
-    given = found.is_positive[settled]
-    wrong = is_wrong[is_sure]
-    shares = []
-    for label, n_open, rate in (
-        (True, n_positive, rates.positive_label_error_rate),
-        (False, n_rows - n_positive, rates.negative_label_error_rate),
-    ):
-        expected = rate * np.count_nonzero(found.is_positive == label)
-        left = expected - np.count_nonzero(wrong & (given == label))
-        shares.append(min(max(left / n_open, 0.0), _MOST_FOUND))
-    part = min(1.0, _MOST_FOUND / max(sum(shares), _MOST_FOUND))
-    rest = NoiseRates.from_label_error_rates(
-        part * shares[0], part * shares[1], n_positive / n_rows
-    )
-    return replace(rest, reliable=rates.reliable)
 
 
 def _scores(

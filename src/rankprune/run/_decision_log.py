@@ -9,25 +9,35 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
+from rankprune.audit import AuditSample
+from rankprune.audit._sample import FOUR, stratum_of
 from rankprune.exceptions import TableError
 from rankprune.run._decisions import ANSWERS, UNDO, UNSURE, Decision, Mode, Outcome, outcomes
+from rankprune.run._judged_rows import METHODS, Method
 from rankprune.run._sqlite_errors import Locked, damaged, explaining, read_only
+from rankprune.storage._atomic import write_whole
 from rankprune.storage._claims import Claim, temporary_folder
 
 _T = TypeVar("_T")
 
-SCHEMA = 1
+SCHEMA = 2
+_FIRST_SCHEMA = 1
 # Marks the file as ours.
 _APPLICATION = 0x52414E4B
 # Seconds to wait while another process writes, in all, and between two attempts.
 PATIENCE = 5.0
 _PAUSE = 0.01
+
+# Instead of the number of a stratum: label and suspect tell which of four it is.
+_BY_LABEL_AND_SUSPECT = -1
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (
@@ -54,7 +64,11 @@ CREATE TABLE IF NOT EXISTS draws (
     scores TEXT NOT NULL,
     sizes TEXT NOT NULL,
     positive TEXT NOT NULL,
-    negative TEXT NOT NULL
+    negative TEXT NOT NULL,
+    method TEXT NOT NULL,
+    about TEXT,
+    batch INTEGER NOT NULL,
+    kinds TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS drawn (
     draw INTEGER NOT NULL,
@@ -62,6 +76,7 @@ CREATE TABLE IF NOT EXISTS drawn (
     row INTEGER NOT NULL,
     is_positive INTEGER NOT NULL,
     suspect INTEGER NOT NULL,
+    stratum INTEGER NOT NULL,
     PRIMARY KEY (draw, place)
 );
 """
@@ -72,7 +87,20 @@ _GUARDS = "".join(
     for verb in ("update", "delete")
 )
 
+# What the first release did not store: it drew one sample, from four strata.
+_SINCE_FIRST = (
+    "ALTER TABLE draws ADD COLUMN method TEXT NOT NULL DEFAULT 'design'",
+    "ALTER TABLE draws ADD COLUMN about TEXT",
+    "ALTER TABLE draws ADD COLUMN batch INTEGER NOT NULL DEFAULT 1",
+    "ALTER TABLE draws ADD COLUMN kinds TEXT NOT NULL DEFAULT '11 10 01 00'",
+    f"ALTER TABLE drawn ADD COLUMN stratum INTEGER NOT NULL DEFAULT {_BY_LABEL_AND_SUSPECT}",
+    f"PRAGMA user_version = {SCHEMA}",
+)
+
+# Label and suspect of strata, as they are stored, in the order of `FOUR`.
+_KINDS = ("11", "10", "01", "00")
 _COLUMNS = tuple(field.name for field in fields(Decision))
+_OF_DRAW = "time, scores, sizes, positive, negative, method, about, batch, kinds"
 _INSERT = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _OF_ROW = "WHERE mode = ? AND row = ? AND draw IS ? ORDER BY id"
 
@@ -87,14 +115,14 @@ class Conflict(Exception):
 
 @dataclass(frozen=True)
 class Draw:
-    """An audit's sample as it was drawn.
+    """Rows that were drawn for an audit: one of its batches, or a sample of a fixed size.
 
     Attributes
     ----------
     id : int or None
         None before it is saved.
     scores : str
-        SHA-256 of the scores (labels, suspects, probabilities) that it was drawn from.
+        `LabelCheck.scores_key` of the check that it was drawn from.
     sizes : tuple of int
         Sizes of the strata.
     positive, negative : str
@@ -102,6 +130,17 @@ class Draw:
     rows : tuple of (row, is_positive, suspect)
         In the order in which they are shown.
     time : str
+    method : {"model", "design"}
+        Whether it is a batch, or a sample of a fixed size.
+    about : str or None
+        The label whose errors it is about; None for those of both.
+    batch : int
+        Number of the batch, from 1. A batch 1 begins a new audit; answers about earlier draws no
+        longer count.
+    kinds : tuple of (bool, bool)
+        Label of each stratum, and whether it holds suspects, as in `AuditSample`.
+    strata : tuple of int
+        The stratum of each row; empty where label and suspect tell which of four it is.
     """
 
     id: int | None
@@ -111,6 +150,26 @@ class Draw:
     negative: str
     rows: tuple[tuple[int, bool, bool], ...]
     time: str
+    method: Method = "design"
+    about: str | None = None
+    batch: int = 1
+    kinds: tuple[tuple[bool, bool], ...] = FOUR
+    strata: tuple[int, ...] = ()
+
+    def sample(self) -> AuditSample:
+        """Return the sample that answers are about."""
+        rows, is_positive, suspect = (np.asarray(part) for part in zip(*self.rows, strict=True))
+        strata = np.asarray(self.strata, dtype=np.intp)
+        return AuditSample(
+            rows,
+            is_positive,
+            suspect,
+            strata if self.strata else stratum_of(is_positive, suspect),
+            self.sizes,
+            self.positive,
+            self.negative,
+            self.kinds,
+        )
 
 
 @dataclass(frozen=True)
@@ -189,10 +248,10 @@ class DecisionLog:
             )
         if not is_new and application != _APPLICATION:
             raise TableError(f"{self.path} belongs to another program. Move it elsewhere.")
-        if not is_new and schema != SCHEMA:
+        if not is_new and schema not in (_FIRST_SCHEMA, SCHEMA):
             raise TableError(
-                f"{self.path} has schema {schema}, and this version reads only schema {SCHEMA}. "
-                "Use the version of rankprune that wrote the file."
+                f"{self.path} has schema {schema}, and this version reads only schema {SCHEMA} and "
+                "earlier ones. Use the version of rankprune that wrote the file."
             )
         ((found, *_),) = run("PRAGMA integrity_check(1)").fetchall()
         if found != "ok":
@@ -202,6 +261,10 @@ class DecisionLog:
         run("PRAGMA synchronous = FULL")
         if is_new:
             _create(connection)
+        elif schema == _FIRST_SCHEMA:
+            if self._copy is None:
+                _keep_copy(connection, self.path)
+            _bring_up_to_date(connection)
 
     def refuse_unwritable(self) -> None:
         """Raise an error if the log can only be read, so that no answer could be saved."""
@@ -310,18 +373,18 @@ class DecisionLog:
             connection.execute(_INSERT, astuple(undone))
         return undone
 
-    def decisions(self, mode: Mode, draw: int | None = None) -> list[Decision]:
-        """Return all decisions of a review, or of one sample of an audit, oldest first."""
-        return self.patiently(lambda: self.news(mode, draw)[1])
+    def decisions(self, mode: Mode, *draws: int | None) -> list[Decision]:
+        """Return all decisions of a review, or of some draws of an audit, oldest first."""
+        return self.patiently(lambda: self.news(mode, draws or (None,))[1])
 
     def news(
-        self, mode: Mode, draw: int | None = None, after: int = 0
+        self, mode: Mode, draws: Collection[int | None] = (None,), after: int = 0
     ) -> tuple[int, list[Decision]]:
         """Return the number of the last decision, and those that are new, oldest first.
 
         Parameters
         ----------
-        mode, draw
+        mode, draws
             As in `decisions`.
         after : int, default=0
             The number of the last decision that is known.
@@ -339,43 +402,69 @@ class DecisionLog:
         last = found[-1][0] if found else after
         # Chosen after they were checked, so that damage never hides a decision.
         made = [self._decision(row) for _, *row in found]
-        return last, [one for one in made if (one.mode, one.draw) == (mode, draw)]
+        return last, [one for one in made if one.mode == mode and one.draw in draws]
 
-    def keep_draw(self, draw: Draw) -> Draw:
-        """Save an audit's sample, and return it with its id."""
+    def keep_draw(self, draw: Draw, after: int | None = None) -> Draw:
+        """Save rows that were drawn for an audit, and return them with their id.
+
+        Parameters
+        ----------
+        draw : Draw
+        after : int, default=None
+            The id of the last draw that is known, 0 if there is none. If another process has saved
+            one since, that one is returned and nothing is saved.
+        """
+        values = (
+            *(draw.time, draw.scores, _joined(draw.sizes), draw.positive, draw.negative),
+            *(draw.method, draw.about, draw.batch, " ".join(map(_kind, draw.kinds))),
+        )
+        strata = draw.strata or (_BY_LABEL_AND_SUSPECT,) * len(draw.rows)
         with self._writing() as connection:
-            cursor = connection.execute(
-                "INSERT INTO draws (time, scores, sizes, positive, negative) "
-                "VALUES (?, ?, ?, ?, ?)",
-                (draw.time, draw.scores, _joined(draw.sizes), draw.positive, draw.negative),
-            )
-            number = int(cursor.lastrowid or 0)
-            connection.executemany(
-                "INSERT INTO drawn VALUES (?, ?, ?, ?, ?)",
-                [(number, place, *row) for place, row in enumerate(draw.rows)],
-            )
-        return replace(draw, id=number)
+            last = connection.execute("SELECT coalesce(max(id), 0) FROM draws").fetchone()[0]
+            if after is None or last == after:
+                cursor = connection.execute(
+                    f"INSERT INTO draws ({_OF_DRAW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+                )
+                number = int(cursor.lastrowid or 0)
+                connection.executemany(
+                    "INSERT INTO drawn VALUES (?, ?, ?, ?, ?, ?)",
+                    [
+                        (number, place, *row, stratum)
+                        for place, (row, stratum) in enumerate(zip(draw.rows, strata, strict=True))
+                    ],
+                )
+                return replace(draw, id=number)
+        found = self.last_draw()
+        assert found is not None  # another process saved it
+        return found
 
     def last_draw(self) -> Draw | None:
-        """Return the latest sample, or None."""
-        return self.patiently(self._last_draw)
+        """Return the latest draw, or None."""
+        found = self.last_draws()
+        return found[-1] if found else None
 
-    def _last_draw(self) -> Draw | None:
+    def last_draws(self) -> list[Draw]:
+        """Return the draws of the latest audit: its batches so far, or its one sample."""
+        return self.patiently(self._last_draws)
+
+    def _last_draws(self) -> list[Draw]:
         with self._reading, explaining(self.path):
             run = self._reader.execute
-            found = run(
-                "SELECT id, scores, sizes, positive, negative, time FROM draws ORDER BY id DESC"
-            ).fetchone()
-            if found is None:
-                return None
+            found = run(f"SELECT id, {_OF_DRAW} FROM draws ORDER BY id").fetchall()
             rows = run(
-                "SELECT place, row, is_positive, suspect FROM drawn WHERE draw = ? ORDER BY place",
-                found[:1],
+                "SELECT draw, place, row, is_positive, suspect, stratum FROM drawn "
+                "ORDER BY draw, place"
             ).fetchall()
-        try:
-            return _draw(found, rows)
-        except (ValueError, AttributeError) as error:
-            raise damaged(self.path, f"the sample no. {found[0]} makes no sense") from error
+        draws: list[Draw] = []
+        for one in found:
+            try:
+                draw = _draw(one, [row for number, *row in rows if number == one[0]])
+                draws = [] if draw.batch == 1 else draws
+                _refuse_other_audit(draw, draws)
+            except (ValueError, AttributeError, TypeError) as error:
+                raise damaged(self.path, f"the sample no. {one[0]} makes no sense") from error
+            draws.append(draw)
+        return draws
 
     def merge(self, theirs: list[Decision], is_current: Callable[[Decision], bool]) -> Merged:
         """Add the decisions of another log, except those about rows that differ in this table."""
@@ -413,6 +502,23 @@ def _create(connection: sqlite3.Connection) -> None:
     )
 
 
+def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
+    """Copy a log of the first release before it changes, so that this release can still read it."""
+    place = path.with_name(f"{path.stem}.schema-{_FIRST_SCHEMA}{path.suffix}")
+    if not place.exists():
+        write_whole(place, connection.serialize())
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Add what the first release did not store, all of it or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    (schema,) = connection.execute("PRAGMA user_version").fetchone()
+    # Another process may have done it meanwhile.
+    for sql in _SINCE_FIRST if schema == _FIRST_SCHEMA else ():
+        connection.execute(sql)
+    connection.execute("COMMIT")
+
+
 def _makes_sense(made: Decision) -> bool:
     """Return whether the values of a decision have the right types and are possible."""
     texts = (made.uid, made.row_hash, made.reviewer, made.answer, made.note, made.time)
@@ -434,19 +540,33 @@ def _makes_sense(made: Decision) -> bool:
 
 
 def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
-    """Return a sample as it is stored; raises ValueError or AttributeError if it cannot be one."""
-    number, scores, sizes, positive, negative, made = found
+    """Return a draw as it is stored; raises an error of values or types if it cannot be one."""
+    number, made, scores, sizes, positive, negative, method, about, batch, kinds = found
     texts = (scores, positive, negative, made)
     counts = tuple(int(size) for size in sizes.split())
-    drawn = Counter((is_positive, suspect) for _, _, is_positive, suspect in rows)
-    kinds = ((1, 1), (1, 0), (0, 1), (0, 0))
+    labels = tuple(_KINDS.index(kind) for kind in kinds.split())
+    of_strata = tuple(FOUR[label] for label in labels)
+    strata = tuple(stratum for *_, stratum in rows)
+    is_by_four = of_strata == FOUR and set(strata) == {_BY_LABEL_AND_SUSPECT}
+    drawn = Counter(
+        FOUR.index((is_positive, suspect)) if is_by_four else stratum
+        for _, _, is_positive, suspect, stratum in rows
+    )
     is_possible = (
         all(isinstance(text, str) for text in texts)
+        and method in METHODS
+        and about in (None, positive, negative)
+        and isinstance(batch, int)
+        and batch > 0
         and [place for place, *_ in rows] == list(range(len(rows)))
-        and all(isinstance(row, int) and row >= 0 for _, row, _, _ in rows)
-        and len(counts) == len(kinds)
-        and all(drawn[kind] <= count for kind, count in zip(kinds, counts, strict=True))
-        and 0 < len(rows) == sum(drawn[kind] for kind in kinds)
+        and all(isinstance(row, int) and row >= 0 for _, row, *_ in rows)
+        and all((is_positive, suspect) in FOUR for _, _, is_positive, suspect, _ in rows)
+        and all(isinstance(stratum, int) for stratum in strata)
+        and (is_by_four or all(0 <= stratum < len(of_strata) for stratum in strata))
+        and (is_by_four or all(of_strata[one[-1]][0] == one[2] for one in rows))
+        and len(counts) == len(of_strata)
+        and all(drawn[i] <= count for i, count in enumerate(counts))
+        and 0 < len(rows) == sum(drawn[i] for i in range(len(counts)))
     )
     if not is_possible:
         raise ValueError
@@ -456,9 +576,27 @@ def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
         counts,
         positive,
         negative,
-        tuple((row, bool(is_positive), bool(suspect)) for _, row, is_positive, suspect in rows),
+        tuple((row, bool(is_positive), bool(suspect)) for _, row, is_positive, suspect, _ in rows),
         made,
+        method,
+        about,
+        batch,
+        of_strata,
+        () if is_by_four else strata,
     )
+
+
+def _refuse_other_audit(draw: Draw, earlier: Sequence[Draw]) -> None:
+    """Raise an error if a batch cannot follow the earlier ones of its audit."""
+    known = {row for one in earlier for row, *_ in one.rows}
+    rows = {row for row, *_ in draw.rows}
+    of_audit = {(one.scores, one.method) for one in (*earlier, draw)}
+    if draw.batch != len(earlier) + 1 or len(of_audit) > 1 or known & rows:
+        raise ValueError
+
+
+def _kind(kind: tuple[bool, bool]) -> str:
+    return _KINDS[FOUR.index(kind)]
 
 
 def _refuse_conflict(decision: Decision, found: Outcome | None, n_needed: int) -> None:

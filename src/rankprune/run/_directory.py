@@ -36,12 +36,15 @@ from rankprune.storage._claims import PART, locked, new_part_folder, remove_aban
 from rankprune.storage._hashes import file_sha256
 
 RESULT, SCORES, REPORT, AUDIT = "result.json", "scores.parquet", "report.html", "audit.json"
+# The result and the scores as they were before any row was judged.
+UNJUDGED_RESULT, UNJUDGED_SCORES = "unjudged.json", "unjudged.parquet"
 LOG_FILE = "review.sqlite"
 SCHEMA = 3
 # Files in a run directory that no other output may replace.
-KEPT = (RESULT, SCORES, LOG_FILE, AUDIT)
+KEPT = (RESULT, SCORES, LOG_FILE, AUDIT, UNJUDGED_RESULT, UNJUDGED_SCORES)
 # Files that belong to a result besides the scores.
-_OPTIONAL = (REPORT, AUDIT)
+_OPTIONAL = (REPORT, AUDIT, UNJUDGED_RESULT, UNJUDGED_SCORES)
+_OF_AUDIT = (AUDIT, UNJUDGED_RESULT, UNJUDGED_SCORES)
 # Where new files wait until they take their places.
 _STAGE = re.compile(r"\.generation-[0-9a-f]{16}")
 # What the first release left when it was killed: unfinished files, and an empty file to find out
@@ -109,15 +112,22 @@ def save_run(
         Replace an earlier run.
     """
     refuse_existing(folder, force)
-    _json(result)
+    result_bytes(result)
     with made_folder(folder), _writing(folder):
         # Again, now that no other process can write.
         refuse_existing(folder, force)
         _save(folder, result, files, lambda hashes: _audit_of(folder, hashes[SCORES]))
 
 
-def replace_files(folder: Path, run: RunFiles, files: Mapping[str, Content]) -> None:
-    """Write some files of a run again; the result and its other files stay.
+def replace_files(
+    folder: Path,
+    run: RunFiles,
+    files: Mapping[str, Content],
+    *,
+    result: Mapping[str, Any] | None = None,
+    without: tuple[str, ...] = (),
+) -> None:
+    """Write some files of a run again; its other files stay.
 
     Parameters
     ----------
@@ -126,12 +136,18 @@ def replace_files(folder: Path, run: RunFiles, files: Mapping[str, Content]) -> 
         The run as it was opened. If another one has replaced it since, an error is raised.
     files
         As in `save_run`.
+    result : mapping, default=None
+        The result to write with them (default: the one of the run).
+    without : tuple of str
+        Files to remove.
     """
+    new = as_now(run.result) if result is None else result
     with _writing(folder):
         if _result(folder) != run.result:
             raise TableError(f"Another process has replaced the run in {folder}. Try again.")
-        kept = {name: known for name, known in run.hashes.items() if name not in files}
-        _save(folder, as_now(run.result), files, lambda _: kept)
+        gone = {*files, *without}
+        kept = {name: known for name, known in run.hashes.items() if name not in gone}
+        _save(folder, new, files, lambda _: kept)
 
 
 @contextmanager
@@ -171,7 +187,7 @@ def _save(
         sealed = _sealed({**result, "schema": SCHEMA, "files": hashes})
         stage.rename(_stage(folder, sealed))
         sync(folder)
-        write_whole(folder / RESULT, _json(sealed))
+        write_whole(folder / RESULT, result_bytes(sealed))
         stage.keep()
     except BaseException:
         # An error may also come after the result was replaced.
@@ -184,12 +200,13 @@ def _save(
 
 
 def _audit_of(folder: Path, scores: str) -> Mapping[str, str]:
-    """Return the name and hash of a run's audit, if there is one and it is of these scores."""
+    """Return names and hashes of a run's audit, if there is one and it is of these scores."""
     result = _result(folder)
     if result is None:
         return {}
     known = _run_files(folder, result).hashes
-    return {AUDIT: known[AUDIT]} if known.get(SCORES) == scores and AUDIT in known else {}
+    is_same = known.get(SCORES) == scores
+    return {name: known[name] for name in _OF_AUDIT if is_same and name in known}
 
 
 def open_run(folder: Path, *, repairs: tuple[str, ...] = ()) -> RunFiles:
@@ -348,18 +365,18 @@ def _stage(folder: Path, result: Mapping[str, Any] | None) -> Path:
 def _sealed(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result with a hash that shows whether it was changed later."""
     rest = {name: value for name, value in result.items() if name != "sha256"}
-    return {**rest, "sha256": hashlib.sha256(_json(rest)).hexdigest()}
+    return {**rest, "sha256": hashlib.sha256(result_bytes(rest)).hexdigest()}
 
 
 def _is_sealed(result: Mapping[str, Any], content: bytes) -> bool:
     """Return whether a result is still what its hash was made of."""
     try:
-        return content == _json(_sealed(result))
+        return content == result_bytes(_sealed(result))
     except TableError:
         return False
 
 
-def _json(value: Any) -> bytes:
+def result_bytes(value: Any) -> bytes:
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     try:
         return text.encode() + b"\n"

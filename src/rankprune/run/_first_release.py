@@ -33,6 +33,7 @@ def as_now(result: dict[str, Any]) -> dict[str, Any]:
         "wrong_share_low": total["low"],
         "wrong_share_high": total["high"],
         "noise_rates": {**rates, "intervals": intervals},
+        "estimated_rates": {**result["estimated_rates"], "intervals": intervals},
         "verdict": {**result["verdict"], "wrong_share": wrong},
         "candidates": result["suspects"],
         "n_candidates": n_suspects,

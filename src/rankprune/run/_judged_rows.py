@@ -113,8 +113,8 @@ class OpenRows:
             none = np.zeros(0, dtype=bool)
             return np.zeros(0, dtype=np.intp), none, none
         places = self.places_of(np.array(judged.rows, dtype=np.intp))
-        is_sure = np.array([answer is not None for answer in judged.is_positive])
-        right = np.array([bool(answer) for answer in judged.is_positive])
+        is_sure = np.array([answer is not None for answer in judged.is_positive], dtype=bool)
+        right = np.array([bool(answer) for answer in judged.is_positive], dtype=bool)
         return places, is_sure & (right != self.is_positive[places]), is_sure
 
     def aim(self, about: bool | None) -> NDArray[np.float64]:
@@ -192,9 +192,8 @@ def planned_audit(
     """Return how wide ranges will be after more rows; see `LabelCheck.planned_audit`."""
     found = OpenRows(check)
     n_left = len(found.rows) - (0 if check.judged is None else len(check.judged.rows))
-    wanted = tuple(
-        sorted({validate_count(size, "sizes", BATCH) for size in sizes if size <= n_left})
-    )
+    asked = sorted({validate_count(size, "sizes", BATCH) for size in sizes})
+    wanted = tuple(size for size in asked if size <= n_left)
     label = None if about is None else answer_of(check, about, "about")
     posterior = posterior_of(found, check.judged)
     aim = found.aim(label)
@@ -212,11 +211,14 @@ def planned_audit(
         sizes=wanted,
         pos_label=True,
     )
-    found_by_design = {size: getattr(one, name) for size, one in by_design.items()}
-    return {
-        size: {"model": with_model[size], "design": interval.high - interval.low}
-        for size, interval in found_by_design.items()
-    }
+    widths = {}
+    for size, one in by_design.items():
+        interval = getattr(one, name)
+        alone = interval.high - interval.low
+        # Where answers contradict the model, they count alone from then on.
+        counts_alone = check.judged is not None and check.judged.contradicts_model
+        widths[size] = {"model": alone if counts_alone else with_model[size], "design": alone}
+    return widths
 
 
 def validate_method(method: str) -> None:

@@ -6,10 +6,10 @@ files and recompute nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from rankprune.core._random import RandomState
 from rankprune.core._ranking import Stretch
 from rankprune.diagnostics import Calibration, SeparabilityCurve
 from rankprune.exceptions import TableError
+from rankprune.run._answers_sentences import answers_lines
 from rankprune.run._audited_check import settle
 from rankprune.run._directory import (
     REPORT,
@@ -30,6 +31,7 @@ from rankprune.run._directory import (
     RunFiles,
     open_run,
     own_place,
+    replace_files,
     save_run,
 )
 from rankprune.run._findings import (
@@ -50,6 +52,7 @@ from rankprune.run._judged_rows import (
     draw_audit,
     planned_audit,
 )
+from rankprune.run._repeated_answers import RepeatedAnswers
 from rankprune.run._scores import (
     SavedScores,
     Scores,
@@ -61,6 +64,10 @@ from rankprune.run._sentences import summary_lines
 from rankprune.run._settings import CheckSettings
 from rankprune.storage._json_records import from_plain, to_plain
 from rankprune.table._write import write_errors
+
+if TYPE_CHECKING:
+    from rankprune.annotators import Answers
+    from rankprune.run._reviewers_answers import Settling
 
 # Rates at the top level of result.json, where scripts expect them.
 _TOP = (
@@ -77,7 +84,8 @@ _TOP = (
 class LabelCheck:
     """The result of a check: how many labels are wrong, which ones, and how certain that is.
 
-    Returned by `check_labels` and `check_table`; saved to and loaded from a run directory.
+    Returned by `check_labels`, `check_table` and `check_answers`; saved to and loaded from a run
+    directory.
 
     Attributes
     ----------
@@ -133,6 +141,10 @@ class LabelCheck:
         then those of model and answers together. None if there are none.
     scores_key : str
         SHA-256 of the file of scores before any row was judged; empty if the check was not loaded.
+    repeated_answers : RepeatedAnswers or None
+        What the answers of several annotators say, if they gave the labels.
+    folder : Path or None
+        The run directory that the check was loaded from, or saved to last; not part of the record.
 
     Examples
     --------
@@ -177,6 +189,8 @@ class LabelCheck:
     stretches: tuple[Stretch, ...] = ()
     judged: JudgedRows | None = None
     scores_key: str = ""
+    repeated_answers: RepeatedAnswers | None = None
+    folder: Path | None = field(default=None, compare=False, repr=False)
 
     @property
     def intervals(self) -> NoiseRateIntervals:
@@ -354,8 +368,8 @@ class LabelCheck:
             "n_rows": self.n_rows,
             "n_suspects": self.n_suspects,
         }
-        rest = {field.name: getattr(self, field.name) for field in fields(self)}
-        del rest["scores"]
+        rest = {one.name: getattr(self, one.name) for one in fields(self)}
+        del rest["scores"], rest["folder"]
         if self.judged is None:
             # Then it is the hash of the file beside it.
             del rest["scores_key"]
@@ -363,7 +377,7 @@ class LabelCheck:
         return {**top, **to_plain(rest)}
 
     def __str__(self) -> str:
-        return "\n".join(summary_lines(self))
+        return "\n".join([*summary_lines(self), *answers_lines(self)])
 
     def save(self, folder: Any, *, force: bool = False, report: str | None = None) -> Path:
         """Write a run directory, and return its path.
@@ -384,7 +398,46 @@ class LabelCheck:
         if report is not None:
             files[REPORT] = report.encode()
         save_run(place, self.to_dict(), files, force=force)
+        # Where the record lies is no part of it, so a frozen record may learn it.
+        object.__setattr__(self, "folder", place.resolve())
         return place
+
+    def answers(self, table: Any = None, *, settling: Settling = "leave out") -> Answers:
+        """Return the answers of the reviewers of this run, for `rankprune.annotators`.
+
+        Reviewers are the annotators, and rows are positions in the table. Of several answers of a
+        reviewer about a row the last one counts, and an unsure one is a missing label. Answers
+        that were undone, or are about rows that have changed since, are left out.
+
+        Parameters
+        ----------
+        table : path or data frame, default=None
+            The checked table, if it is no longer at its original path.
+        settling : {"leave out", "count"}, default="leave out"
+            What to do with answers that settle a disagreement, which were given with knowledge of
+            the others, and so are no independent witness. If left out, the reviewer's own earlier
+            answer about the row counts, if there is one.
+
+        Returns
+        -------
+        Answers
+            About the judged rows.
+
+        Examples
+        --------
+        >>> from rankprune import LabelCheck
+        >>> from rankprune.annotators import consensus
+        >>> check = LabelCheck.load("people.csv.rankprune")  # doctest: +SKIP
+        >>> print(consensus(check.answers()))  # doctest: +SKIP
+        """
+        from rankprune.run._reviewers_answers import reviewers_answers
+
+        if self.folder is None:
+            raise TableError(
+                "Only a check with a run directory has answers of reviewers. Save this one, let "
+                "people review it, and load it again."
+            )
+        return reviewers_answers(self, self.folder, table, settling=settling)
 
     def _write_scores(self, path: Path) -> None:
         with write_errors(path):
@@ -415,13 +468,37 @@ class LabelCheck:
             n_rows = run.result["source"]["n_rows"]
             scores = SavedScores(run.paths[SCORES], with_ids, run.hashes[SCORES], n_rows)
             check = from_plain(cls, {**as_now(run.result), "scores": scores})
-            if not check.scores_key:
-                check = replace(check, scores_key=run.hashes[SCORES])
+            check = replace(check, scores_key=scores_key_of(run))
             _refuse_impossible(check)
-            return check
+            return replace(check, folder=own_place(run.paths[SCORES]).parent.resolve())
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             path = own_place(run.paths[SCORES].with_name(RESULT))
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error
+
+
+def replace_check(
+    folder: Path,
+    run: RunFiles,
+    check: LabelCheck,
+    files: Mapping[str, Content],
+    *,
+    without: tuple[str, ...],
+) -> None:
+    """Replace the check in a run directory, together with some files; the others stay.
+
+    Parameters
+    ----------
+    folder, run, files, without
+        As in `replace_files`.
+    check : LabelCheck
+    """
+    files = {**files, SCORES: check._write_scores}
+    replace_files(folder, run, files, result=check.to_dict(), without=without)
+
+
+def scores_key_of(run: RunFiles) -> str:
+    """Return the SHA-256 of the file of scores before any row of a run was judged."""
+    return str(run.result.get("scores_key") or run.hashes[SCORES])
 
 
 def _refuse_impossible(check: LabelCheck) -> None:
@@ -433,6 +510,7 @@ def _refuse_impossible(check: LabelCheck) -> None:
         and check.n_suspects <= check.n_candidates <= check.n_rows <= check.source.n_rows
         and check.n_rows > 0
         and check.noise_rates.intervals is not None
+        and check.estimated_rates.intervals is not None
     )
     if not possible:
         raise ValueError("expected as many rows as labels, and as many labels as suspects, or more")

@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from rankprune.audit._next_rows import BATCH
 from rankprune.core._auc import SEPARATED_AUC
 from rankprune.core._verdict import are_enough
 from rankprune.core._verdict_reasons import coverage_line
+from rankprune.run._judged_rows import answer_of, label_name
+from rankprune.run._offer import rows_left
 
 if TYPE_CHECKING:
     from rankprune.core import Interval
     from rankprune.run._audit_record import AuditRecord
-    from rankprune.run._decision_log import Merged
+    from rankprune.run._decision_log import Draw, Merged
     from rankprune.run._findings import BeforeAfter, Stability
     from rankprune.run._label_check import LabelCheck
+    from rankprune.run._offer import Offer
     from rankprune.run._settled import Settled
+
+# What a limit on the share of wrong labels is compared with: the point, or an end of the range.
+Compared = Literal["point", "lower", "upper"]
 
 # Notes on probabilities that were given with the rows.
 TOO_GOOD_SCORES = (
@@ -44,19 +51,28 @@ def count(n: int, noun: str) -> str:
 def headline(check: LabelCheck) -> str:
     """Return the verdict as one sentence for people who do not know the method."""
     level, rates, total = check.verdict.level, check.noise_rates, check.wrong_share_interval
+    judged, known = judged_words(check), contradiction_words(check)
     if level == "clean":
-        return f"Your labels look clean: at most {percent(total.high)} are wrong."
+        return f"Your labels look clean: at most {percent(total.high)} are wrong{judged}.{known}"
     if level == "cannot tell" and not shows_something(check):
         return (
             "This data does not show whether labels are wrong. More rows or a better model may "
-            "settle it; people who judge a random sample of rows will."
+            f"settle it; {_next_judged(check, 'will')}"
         )
     most_likely = f"most likely {percent(check.wrong_share)}"
+    if level == "cannot tell" and judged:
+        then = _next_judged(check, "can narrow it down further")
+        return (
+            f"{range_words(total)} of your labels may be wrong, {most_likely}{judged}.{known} "
+            f"{then[0].upper()}{then[1:]}"
+        )
     if level == "cannot tell":
         return (
             f"{range_words(total)} of your labels may be wrong, {most_likely}. The data alone "
-            "cannot tell; a person who judges 25 rows can narrow it down."
+            f"cannot tell; {_next_judged(check, 'can narrow it down')}"
         )
+    if judged:
+        return f"{range_words(total)} of your labels are wrong, {most_likely}{judged}.{known}"
     return (
         f"{range_words(total)} of your labels are wrong, {most_likely}: "
         f"{percent(rates.positive_label_error_rate)} of those that say “{check.positive}” and "
@@ -71,8 +87,70 @@ def range_words(interval: Interval) -> str:
     return f"Between {percent(interval.low)} and {percent(interval.high)}"
 
 
+def judged_words(check: LabelCheck) -> str:
+    """Return how many rows people judged, in brackets, or nothing if no answer counts."""
+    if not n_judged(check):
+        return ""
+    return f" ({count(n_judged(check), 'row')} judged)"
+
+
+def n_judged(check: LabelCheck) -> int:
+    """Return the number of rows that people judged with a clear answer."""
+    return 0 if check.judged is None else check.judged.n_sure
+
+
+def contradiction_words(check: LabelCheck) -> str:
+    """Return that the judged rows contradict the model, if they do."""
+    if check.judged is None or not check.judged.contradicts_model:
+        return ""
+    return " The answers contradict the model, so the range comes from them alone."
+
+
+def _next_judged(check: LabelCheck, can: str) -> str:
+    """Return the offer that ends the headline of a check that cannot tell."""
+    n_left = rows_left(check)
+    if not n_left:
+        return "no rows are left to judge."
+    if n_left >= BATCH:
+        more = "another " if n_judged(check) else ""
+        return f"a person who judges {more}{BATCH} rows {can}."
+    rest = "the row that is left" if n_left == 1 else f"the {n_left} rows that are left"
+    return f"a person who judges {rest} {can}."
+
+
+def offer_line(check: LabelCheck, offer: Offer | None, command: str) -> str:
+    """Return the offer to judge rows, with the command that does it; nothing if there is none."""
+    if offer is None:
+        return ""
+    rows = count(offer.n_rows, "row")
+    if offer.half_width is not None:
+        what = f"Judge {rows} to narrow this to about ±{points(offer.half_width)}"
+    elif offer.n_rows < BATCH:
+        what = f"Judge the {rows} left to narrow this"
+    else:
+        what = f"Judge {rows} to narrow this"
+    return f"{_range_alone(check)} {what}: {command}"
+
+
+def _range_alone(check: LabelCheck) -> str:
+    total, are = check.wrong_share_interval, "are"
+    if check.verdict.level == "cannot tell":
+        if not shows_something(check):
+            return "How many labels are wrong is not known."
+        are = "may be"
+    return f"{range_words(total)} of your labels {are} wrong."
+
+
+def points(share: float) -> str:
+    """Return half the width of a range in percentage points."""
+    value = 100 * share
+    return f"{value:.1f} points" if round(value, 1) < 10 else f"{value:.0f} points"
+
+
 def shows_something(check: LabelCheck) -> bool:
-    """Return whether the scores say anything about wrong labels, however little."""
+    """Return whether scores or judged rows say anything about wrong labels, however little."""
+    if n_judged(check):
+        return True
     rates, tally = check.estimated_rates, check.tally
     # Without trusted rows; rates of a callable may not say of how many rows they are.
     negative = tally.n_negative if rates.n_negative is None else rates.n_negative
@@ -95,23 +173,34 @@ def not_judged_words(check: LabelCheck, allowed: float) -> str:
     """Return why a limit on the share of wrong labels does not apply, or nothing if it does."""
     if check.verdict.level == "cannot tell":
         return "this data does not show whether labels are wrong."
-    if check.verdict.level == "clean" and check.estimated_rates.wrong_share > allowed:
+    by_all = check.noise_rates if n_judged(check) else check.estimated_rates
+    if check.verdict.level == "clean" and by_all.wrong_share > allowed:
         return "the labels look clean."
     return ""
 
 
-def exceeds_words(check: LabelCheck, allowed: float) -> str:
-    """Return that more labels are wrong than allowed."""
-    return (
-        f"{percent(check.wrong_share)} of the labels are wrong, more than the {percent(allowed)} "
-        "allowed."
-    )
+def compared_share(check: LabelCheck, compared: Compared) -> float:
+    """Return the share of wrong labels, or the end of its range, that a limit is compared with."""
+    total = check.wrong_share_interval
+    return {"point": check.wrong_share, "lower": total.low, "upper": total.high}[compared]
+
+
+def exceeds_words(check: LabelCheck, allowed: float, compared: Compared = "point") -> str:
+    """Return that more labels are wrong than allowed, or may be."""
+    share = percent(compared_share(check, compared))
+    what = {
+        "point": f"{share} of the labels are wrong",
+        "lower": f"At least {share} of the labels are wrong",
+        "upper": f"Up to {share} of the labels may be wrong",
+    }[compared]
+    return f"{what}{judged_words(check)}, more than the {percent(allowed)} allowed."
 
 
 def training_sentence(check: LabelCheck, n_pruned: int) -> str:
     """Return how many rows a model was trained on, and why none were dropped if none were."""
+    judged = _judged_labels_words(check)
     if n_pruned or check.verdict.level == "noise found":
-        return f"Trained on {check.n_rows - n_pruned:,} of {check.n_rows:,} rows."
+        return f"Trained on {check.n_rows - n_pruned:,} of {check.n_rows:,} rows.{judged}"
     why = {
         "clean": "The labels look clean",
         "cannot tell": "The check could not tell whether labels are wrong",
@@ -119,11 +208,22 @@ def training_sentence(check: LabelCheck, n_pruned: int) -> str:
     }[check.verdict.level]
     return (
         f"Trained on all {check.n_rows:,} rows. {why}, so none were dropped; pass prune=True to "
-        "drop the least believable ones anyway."
+        f"drop the least believable ones anyway.{judged}"
     )
 
 
-def export_line(check: LabelCheck, kept: int, removed: int, *, marked: bool) -> str:
+def _judged_labels_words(check: LabelCheck) -> str:
+    """Return what training made of the rows that people judged, if there are any."""
+    n = n_judged(check)
+    if check.judged is None or not n:
+        return ""
+    has = "has" if n == 1 else "have"
+    return f" {count(n, 'judged row')} {has} the right label; {check.judged.n_wrong:,} changed."
+
+
+def export_line(
+    check: LabelCheck, kept: int, removed: int, *, marked: bool, is_reviewed: bool = False
+) -> str:
     """Return how many rows an export wrote, and what it marked or left out."""
     if marked:
         are = "is" if check.n_suspects == 1 else "are"
@@ -131,7 +231,21 @@ def export_line(check: LabelCheck, kept: int, removed: int, *, marked: bool) -> 
             f"{count(kept, 'row')} written; {count(check.n_suspects, 'suspect')} {are} marked in "
             "three new columns."
         )
-    return f"{kept:,} of {count(kept + removed, 'row')} kept, {removed:,} left out."
+    line = f"{kept:,} of {count(kept + removed, 'row')} kept, {removed:,} left out."
+    return line + (f" {_wrong_left_out(check)}" if not is_reviewed and n_wrong(check) else "")
+
+
+def n_wrong(check: LabelCheck) -> int:
+    """Return the number of judged rows whose label is wrong."""
+    return 0 if check.judged is None else check.judged.n_wrong
+
+
+def _wrong_left_out(check: LabelCheck) -> str:
+    was = "label was" if n_wrong(check) == 1 else "labels were"
+    return (
+        f"Of these, {n_wrong(check):,} {was} judged wrong; an export with settled labels corrects "
+        "such labels instead."
+    )
 
 
 def rate_names(check: LabelCheck) -> dict[str, str]:
@@ -147,23 +261,76 @@ def rate_names(check: LabelCheck) -> dict[str, str]:
 
 
 def rates_note(check: LabelCheck) -> str:
-    """Return how to read the rates under this verdict."""
-    if check.verdict.level == "cannot tell" and not shows_something(check):
-        return (
+    """Return how to read the rates under this verdict, and what judged rows did to them."""
+    return " ".join([*_verdict_note(check), *judged_notes(check)])
+
+
+def _verdict_note(check: LabelCheck) -> list[str]:
+    level = check.verdict.level
+    if level == "noise found":
+        return []
+    if level == "cannot tell" and not shows_something(check):
+        return [
             "This data does not show how many labels are wrong, so do not rely on these rates and "
             "ranges. No row is a suspect."
-        )
-    return {
-        "noise found": "",
-        "clean": (
+        ]
+    if n_judged(check):
+        why = "The labels look clean" if level == "clean" else "The range is still wide"
+        return [f"{why}, so no row is a suspect."]
+    if level == "clean":
+        return [
             "The labels look clean: noise this rare cannot be told from overlapping classes, so "
             "the estimates are zero and no row is a suspect."
-        ),
-        "cannot tell": (
-            "Wrong labels and overlapping classes look alike here, so the ranges are wide and no "
-            "row is a suspect."
-        ),
-    }[check.verdict.level]
+        ]
+    return [
+        "Wrong labels and overlapping classes look alike here, so the ranges are wide and no row "
+        "is a suspect."
+    ]
+
+
+def judged_notes(check: LabelCheck) -> list[str]:
+    """Return what the answers about judged rows did to the rates, in sentences."""
+    judged, n = check.judged, n_judged(check)
+    if judged is None:
+        return []
+    if not n:
+        rows = count(len(judged.rows), "judged row")
+        return [f"None of {rows} has a clear answer, so the rates are those of the model."]
+    are = "is" if judged.n_wrong == 1 else "are"
+    wrong = f"{judged.n_wrong:,} of {count(n, 'judged label')} {are} wrong"
+    if judged.method == "design":
+        notes = [
+            f"{wrong}. The ranges come from the answers alone, so they hold whatever the model "
+            "believes."
+        ]
+    elif judged.contradicts_model:
+        notes = [f"{wrong}.{contradiction_words(check)}"]
+    else:
+        notes = [
+            f"{wrong}; they were drawn where answers tell most, so this is not the share of all "
+            "labels. The ranges come from the model and the answers together."
+        ]
+    return [*notes, *_unsure_notes(check, len(judged.rows) - n)]
+
+
+def _unsure_notes(check: LabelCheck, n_unsure: int) -> list[str]:
+    assert check.judged is not None
+    if not n_unsure:
+        return []
+    rows = f"{n_unsure:,} more {'row has' if n_unsure == 1 else 'rows have'} no clear answer"
+    if check.judged.method == "model" and not check.judged.contradicts_model:
+        return [f"{rows} and {'is' if n_unsure == 1 else 'are'} not used."]
+    they = "it counts" if n_unsure == 1 else "they count"
+    return [
+        f"{rows}; {they} as right for the lower end of a range, and as wrong for the upper end."
+    ]
+
+
+def range_before_words(check: LabelCheck) -> str:
+    """Return the range of the share of wrong labels before any row was judged."""
+    before = check.estimated_rates.intervals
+    assert before is not None  # estimated rates have some
+    return f"{percent(before.wrong_share.low)} to {percent(before.wrong_share.high)}"
 
 
 def summary_lines(check: LabelCheck) -> list[str]:
@@ -234,7 +401,8 @@ def trust_points(check: LabelCheck) -> list[Point]:
         _stability(check),
         _groups(check),
         _duplicates(check),
-        *([] if check.stability is None else [_other_folds(check, check.stability)]),
+        *_repeated(check),
+        *_people(check),
     ]
 
 
@@ -315,7 +483,7 @@ def _stability(check: LabelCheck) -> Point:
             "clean": "the few rows that look mislabeled may only be hard",
             "cannot tell": "part of what looks like noise may be overlap",
         }[check.verdict.level]
-        is_noise = check.verdict.level == "noise found"
+        is_noise = check.verdict.level == "noise found" and not n_judged(check)
         too_high = "The estimated rates are more likely too high than too low."
         return Point(
             question, "beware", f"Yes, for {climbing}: {meaning}.", too_high if is_noise else ""
@@ -359,6 +527,28 @@ def _duplicates(check: LabelCheck) -> Point:
         "columns do not determine the label."
     )
     return Point(question, "beware", answer, look if found.n_contradicting else "")
+
+
+def _people(check: LabelCheck) -> list[Point]:
+    """Return what people who judged rows found, if any did."""
+    if check.judged is None:
+        return []
+    question = "Did people judge rows blindly?"
+    if not n_judged(check):
+        more = f"A person who judges {BATCH} other rows can narrow the range."
+        return [Point(question, "open", " ".join(judged_notes(check)), more)]
+    answer = (
+        f"Yes, {count(n_judged(check), 'row')}; the range was {range_before_words(check)} before."
+    )
+    level: Level = "beware" if check.judged.contradicts_model else "good"
+    return [Point(question, level, f"{answer}{contradiction_words(check)}")]
+
+
+def _repeated(check: LabelCheck) -> list[Point]:
+    """Return whether other folds agree; they say nothing about an answer that people settled."""
+    if check.stability is None or n_judged(check):
+        return []
+    return [_other_folds(check, check.stability)]
 
 
 def _other_folds(check: LabelCheck, found: Stability) -> Point:
@@ -427,6 +617,15 @@ def settled_lines(settled: Settled) -> list[str]:
     lines = [
         f"{count(n, 'label')} {'was' if n == 1 else 'were'} settled; {settled.n_changed:,} changed."
     ]
+    if settled.n_judged:
+        come = "comes" if settled.n_judged == 1 else "come"
+        lines.append(f"{settled.n_judged:,} of them {come} from the audit.")
+    if settled.n_overruled:
+        rows = count(settled.n_overruled, "row")
+        lines.append(f"On {rows}, review and audit disagree: the later answer counts.")
+    n = len(settled.by_consensus)
+    if n:
+        lines.append(f"{n:,} of them {'was' if n == 1 else 'were'} settled by the consensus.")
     for number, why in (
         (settled.n_unsure, "reviewers are unsure"),
         (settled.n_disagreements, "reviewers disagree"),
@@ -461,64 +660,125 @@ def audit_progress(counts: Mapping[str, int]) -> str:
 # ---- the blind audit
 
 
+def answers_words(record: AuditRecord) -> str:
+    """Return how many rows were judged for an audit, and what became of the answers."""
+    wrong = "1 label is wrong" if record.n_wrong == 1 else f"{record.n_wrong:,} labels are wrong"
+    n_unclear = record.n_judged - record.n_sure
+    has = "has" if n_unclear == 1 else "have"
+    unclear = f", {count(n_unclear, 'row')} {has} no clear answer" if n_unclear else ""
+    said = f"{count(record.n_judged, 'row')} judged: {wrong}{unclear}."
+    if record.method == "design" or not record.n_wrong:
+        return said
+    return (
+        f"{said} They were drawn where answers tell most, so this is not the share of all labels."
+    )
+
+
+def drawn_line(draw: Draw) -> str:
+    """Return which rows were drawn for an audit."""
+    rows = count(len(draw.rows), "row")
+    were = "was" if len(draw.rows) == 1 else "were"
+    if draw.method == "design":
+        return f"{rows} {were} drawn on {draw.time[:10]}; the size of this sample is fixed."
+    about = "" if draw.about is None else f", about labels “{draw.about}”"
+    return f"Batch {draw.batch}: {rows} {were} drawn on {draw.time[:10]}{about}."
+
+
+def plan_title(check: LabelCheck, about: Any = None) -> str:
+    """Return what a table of planned widths shows."""
+    share, interval = "the share of wrong labels", check.wrong_share_interval
+    if about is not None:
+        is_positive = answer_of(check, about, "about")
+        share += f" among those that say “{label_name(check, is_positive)}”"
+        names = ("negative_label_error_rate", "positive_label_error_rate")
+        interval = getattr(check.intervals, names[is_positive])
+    return (
+        f"Expected width of the {check.intervals.level:.0%} range of {share}, which is "
+        f"{percent(interval.high - interval.low)} now, after people have judged so many "
+        f"{'more ' if n_judged(check) else ''}rows:"
+    )
+
+
 def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
     """Return the result of the audit as one sentence."""
     found = record.estimate
     if not record.is_finished:
         are = "is" if record.n_unjudged == 1 else "are"
+        n_drawn = record.n_judged + record.n_unjudged if found is None else found.n_drawn
         return (
             f"The blind audit is not finished: {record.n_unjudged:,} of its "
-            f"{count(found.n_drawn, 'row')} {are} still to be judged."
+            f"{count(n_drawn, 'row')} {are} still to be judged."
         )
+    if found is None:
+        return headline(check)
+    by_audit = check.intervals if n_judged(check) else found
+    total = by_audit.wrong_share
     return (
-        f"A blind audit of {count(found.n_drawn, 'row')} finds "
-        f"{percent(found.wrong_share.estimate)} of your labels wrong ({found.level:.0%} interval "
-        f"{percent(found.wrong_share.low)} to {percent(found.wrong_share.high)}): "
-        f"{percent(found.positive_label_error_rate.estimate)} of those that say "
-        f"{check.positive!r} and {percent(found.negative_label_error_rate.estimate)} of those that "
-        f"say {check.negative!r}."
+        f"A blind audit of {count(found.n_drawn, 'row')} finds {percent(total.estimate)} of your "
+        f"labels wrong ({found.level:.0%} interval {percent(total.low)} to {percent(total.high)}): "
+        f"{percent(by_audit.positive_label_error_rate.estimate)} of those that say "
+        f"{check.positive!r} and {percent(by_audit.negative_label_error_rate.estimate)} of those "
+        f"that say {check.negative!r}."
     )
 
 
 def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, str]]:
-    """Return what is estimated, by the model and by the audit, as texts."""
-    names = {
-        **rate_names(check),
-        "suspect_precision": "suspects that are wrong",
-        "missed_share": "other rows that are wrong",
-    }
-    is_known = check.verdict.level != "cannot tell"
+    """Return the ranges before rows were judged, and what is estimated now, as texts.
+
+    There are none of a sample that is not finished.
+    """
+    if not record.is_finished and record.method == "design":
+        return []
     rows = []
-    for name, interval in record.estimate.items():
-        by_model = getattr(check.noise_rates, name, None)
-        shown = "" if by_model is None else percent(by_model) if is_known else "unknown"
-        rows.append((names[name], shown, str(interval)))
-    rows.append(("wrong labels missed", "", f"at most {record.estimate.missed_at_most:,}"))
+    for name, text in rate_names(check).items():
+        before, after = getattr(check.estimated_rates.intervals, name), None
+        if n_judged(check):
+            after = getattr(check.intervals, name)
+        elif record.estimate is not None:
+            after = getattr(record.estimate, name)
+        if after is not None:
+            rows.append((text, f"{percent(before.low)} to {percent(before.high)}", str(after)))
+    if record.estimate is not None:
+        rows += [
+            ("suspects that are wrong", "", str(record.estimate.suspect_precision)),
+            ("other rows that are wrong", "", str(record.estimate.missed_share)),
+            ("wrong labels missed", "", f"at most {record.estimate.missed_at_most:,}"),
+        ]
     return rows
 
 
 def audit_lines(check: LabelCheck, record: AuditRecord) -> list[str]:
-    """Return the audit in a few lines of text."""
-    if not record.is_finished:
-        return [audit_headline(check, record)]
-    rows = [("", "model", "audit"), *audit_rows(check, record)]
+    """Return the audit in a few lines of text: the range before and after."""
+    lines = [audit_headline(check, record)]
+    rows = audit_rows(check, record)
+    if not rows:
+        return lines
+    if n_judged(check) and not record.is_finished:
+        lines.append(headline(check))
+    rows = [("", "before", "after"), *rows]
     width, middle = (max(len(row[i]) for row in rows) for i in (0, 1))
-    lines = [audit_headline(check, record), ""]
-    lines += [f"  {name:<{width}}  {guess:>{middle}}  {text}" for name, guess, text in rows]
-    lines += ["", *audit_notes(record)]
+    lines += ["", *(f"  {a:<{width}}  {b:>{middle}}  {c}" for a, b, c in rows)]
+    lines += ["", *audit_notes(check, record)]
     if record.before_after is not None:
         lines.append(before_after_words(record.before_after, audited=True))
     return lines
 
 
-def audit_notes(record: AuditRecord) -> list[str]:
+def audit_notes(check: LabelCheck, record: AuditRecord) -> list[str]:
     """Return what the audit rests on, in sentences."""
+    notes = judged_notes(check)
     found = record.estimate
-    notes = [f"The intervals cover {found.wrong_share.covers}: {found.method}."]
-    if found.n_unsure:
-        have = "has" if found.n_unsure == 1 else "have"
-        parts = [f"{found.n_unsure:,} of {count(found.n_drawn, 'row')} {have} no clear answer"]
-        if record.n_disagreements:
-            parts.append(f"reviewers disagree on {record.n_disagreements:,} of them")
-        notes.append("; ".join(parts) + ".")
+    if found is not None:
+        notes.append(f"The intervals cover {found.wrong_share.covers}: {found.method}.")
+        if found.n_unsure and not n_judged(check):
+            have = "has" if found.n_unsure == 1 else "have"
+            rows = count(found.n_drawn, "row")
+            line = f"{found.n_unsure:,} of {rows} {have} no clear answer"
+            if record.n_disagreements:
+                line += f"; reviewers disagree on {record.n_disagreements:,} of them"
+            notes.append(f"{line}.")
+    elif n_judged(check):
+        notes.append(intervals_line(check))
+    if record.n_disagreements and (found is None or n_judged(check)):
+        notes.append(f"Reviewers disagree on {count(record.n_disagreements, 'row')}.")
     return [*notes, *record.notes]

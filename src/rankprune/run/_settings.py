@@ -22,6 +22,52 @@ _REPEATED = ("drop", "keep", "text", "redact")
 
 
 @dataclass(frozen=True)
+class AnswersSettings:
+    """Where the labels came from, if they are the consensus of several annotators.
+
+    Attributes
+    ----------
+    table, features : str or None
+        Paths as passed; None for a data frame.
+    row, annotator, seconds : str or None
+        Columns, as in `check_answers`.
+    duplicates : str
+    encoding, delimiter : str or None
+        Those of both tables.
+    redact_annotators : bool
+        Whether annotators became numbers.
+    """
+
+    table: str | None
+    row: str
+    annotator: str
+    features: str | None
+    seconds: str | None = None
+    duplicates: str = "last"
+    encoding: str | None = None
+    delimiter: str | None = None
+    redact_annotators: bool = False
+
+    def arguments(self, labeled: str | None) -> list[str]:
+        """Return the arguments of the Python call, after those that other checks have."""
+        told = {"row": self.row, "annotator": self.annotator, "seconds": self.seconds}
+        told |= {"encoding": self.encoding, "delimiter": self.delimiter, "labeled": labeled}
+        told |= {"duplicates": None if self.duplicates == "last" else self.duplicates}
+        shown = [f"{name}={value!r}" for name, value in told.items() if value is not None]
+        return ["features=features", *shown]
+
+    def words(self, labeled: str) -> list[str]:
+        """Return the words of the command that are about answers, after the label."""
+        words = ["--row", self.row, "--annotator", self.annotator]
+        words += ["--features", str(self.features), "--labeled", labeled]
+        for name in ("seconds", "encoding", "delimiter"):
+            value = getattr(self, name)
+            words += [] if value is None else [f"--{name}", value]
+        words += [] if self.duplicates == "last" else ["--duplicates", self.duplicates]
+        return [*words, "--redact", self.annotator] if self.redact_annotators else words
+
+
+@dataclass(frozen=True)
 class CheckSettings:
     """The arguments of `check_table` or `check_labels`, as plain values.
 
@@ -51,6 +97,8 @@ class CheckSettings:
         As in `check_table`.
     encoding, delimiter : str or None
         As in `check_table`.
+    answers : AnswersSettings or None
+        If the labels of the table are the consensus of several annotators.
     """
 
     table: str | None = None
@@ -76,6 +124,7 @@ class CheckSettings:
     redact: tuple[str, ...] = ()
     encoding: str | None = None
     delimiter: str | None = None
+    answers: AnswersSettings | None = None
 
     @property
     def is_of_table(self) -> bool:
@@ -96,15 +145,23 @@ class CheckSettings:
         if not self.is_of_table:
             return f"rankprune.check_labels({', '.join(['X', 'y', *self._arguments()])})"
         if self._needs_python():
-            return f"rankprune.check_table({', '.join(['table', *self._arguments()])})"
+            name = "table" if self.answers is None else "answers"
+            return f"rankprune.check_{name}({', '.join([name, *self._arguments()])})"
         return shlex.join(self._words())
 
     def _arguments(self) -> list[str]:
         told = {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name not in ("table", "embeddings_sha256")
+            if field.name not in ("table", "embeddings_sha256", "answers")
         }
+        if self.answers is not None:
+            # These follow from the answers.
+            told |= {"id": None, "drop_unlabeled": False}
+            return [*self._shown(told), *self.answers.arguments(self.table)]
+        return self._shown(told)
+
+    def _shown(self, told: dict[str, Any]) -> list[str]:
         shown = {name: value for name, value in told.items() if value != getattr(_DEFAULT, name)}
         return [f"{name}={self._as_code(name, value)}" for name, value in shown.items()]
 
@@ -117,24 +174,29 @@ class CheckSettings:
 
     def _words(self) -> list[str]:
         """Return the words of the command."""
-        words = ["rankprune", "check", str(self.table), "--label", str(self.label)]
+        source = self if self.answers is None else self.answers
+        words = ["rankprune", "check", str(source.table), "--label", str(self.label)]
+        if self.answers is not None:
+            words += self.answers.words(str(self.table))
         words += ["--positive", str(self.pos_label)]
         if means_none(str(self.neg_label)):
             words += ["--negative", str(self.neg_label)]
-        for name in (*_SINGLE, *_REPEATED):
+        for name in (*(_SINGLE if self.answers is None else _SINGLE[1:]), *_REPEATED):
             values: Any = getattr(self, name)
             for value in values if name in _REPEATED else [values]:
                 words += [] if value is None else [f"--{_FLAGS.get(name, name)}", value]
         words += ["--model", str(self.estimator), "--scorer", self.scorer or "model"]
         words += ["--noise-estimator", self.noise_estimator, "--rounds", str(self.rounds)]
         words += ["--folds", str(self.cv), "--seed", str(self.random_state)]
-        return [*words, "--drop-unlabeled"] if self.drop_unlabeled else words
+        drops = self.drop_unlabeled and self.answers is None
+        return [*words, "--drop-unlabeled"] if drops else words
 
     def _needs_python(self) -> bool:
         """Return whether a data frame, an array or an object was passed, which needs Python."""
         model = self.estimator or ""
         return (
             self.table is None
+            or (self.answers is not None and None in (self.answers.table, self.answers.features))
             or not _is_name(model)
             or self.scorer not in (*NAMED_SCORERS, None)
             or not _is_name(self.noise_estimator)

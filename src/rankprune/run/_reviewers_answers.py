@@ -1,0 +1,69 @@
+"""The decision log as answers of annotators: reviewers are annotators, rows those of the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from rankprune.annotators import Answers
+from rankprune.run._checked_table import open_checked
+from rankprune.run._decision_log import DecisionLog
+from rankprune.run._decisions import UNSURE, Decision, standing
+from rankprune.run._directory import LOG_FILE
+from rankprune.run._label_check import LabelCheck
+from rankprune.run._settled import current_rows
+
+Settling = Literal["leave out", "count"]
+
+
+def reviewers_answers(
+    run: LabelCheck, folder: Path, table: Any = None, *, settling: Settling = "leave out"
+) -> Answers:
+    """Return the answers of the reviewers of a run directory; see `LabelCheck.answers`."""
+    if settling not in get_args(Settling):
+        raise ValueError(
+            f"settling must be 'leave out' or 'count', got {settling!r}. Answers that settle a "
+            "disagreement were given with knowledge of the others; 'leave out' ignores them."
+        )
+    return answers_of(run, current_decisions(run, folder, table), settling=settling)
+
+
+def current_decisions(run: LabelCheck, folder: Path, table: Any = None) -> list[Decision]:
+    """Return the decisions of a review about rows that have not changed, also those undone."""
+    with DecisionLog(folder / LOG_FILE, must_exist=True) as log:
+        decisions = log.decisions("review")
+    with open_checked(run, table) as opened:
+        is_current = current_rows(run, opened, decisions)
+    return [one for one in decisions if is_current(one)]
+
+
+def answers_of(
+    run: LabelCheck, decisions: list[Decision], *, settling: Settling = "leave out"
+) -> Answers:
+    """Return the last answer of each reviewer about each row."""
+    names = (run.negative, run.positive)
+    last: dict[tuple[int, str], Decision] = {}
+    for one in standing(decisions):
+        # A label with another name was judged in an earlier run.
+        if one.label in names and (settling == "count" or not one.settles):
+            last[one.row, one.reviewer] = one
+    made = list(last.values())
+    # Of objects, since None stands for a missing label.
+    labels = np.array([said(one, names) for one in made], dtype=object)
+    return Answers.from_long(
+        [one.row for one in made],
+        [one.reviewer for one in made],
+        labels,
+        seconds=[one.seconds for one in made],
+        classes=names,
+    )
+
+
+def said(one: Decision, names: tuple[str, str]) -> str | None:
+    """Return the label that a reviewer takes for correct; None if unsure."""
+    if one.answer == UNSURE:
+        return None
+    shown = names.index(str(one.label))
+    return names[shown if one.answer == "keep" else 1 - shown]
