@@ -79,6 +79,7 @@ bench: .venv/.bench .venv/.all  ## measure speed and memory as ratios on the sam
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py --growth
 	$(ONE_THREAD) $(BIN)/python benchmarks/annotators.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/networks.py
 
 bench-check: .venv/.bench  ## measure what rankprune check costs beyond reading and fitting; takes minutes
@@ -100,12 +101,13 @@ bench-review: bank-tables  ## simulate audits, crowd the review page, and kill s
 
 # rankprune reads data and keeps results in this folder; MNIST's four files must be there.
 evaluate: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
-evaluate: bank-tables  ## measure the figures in docs/noise_rates.md, choosing.md and scorers.md; takes hours, can be resumed
+evaluate: bank-tables  ## measure the figures in docs/noise_rates.md, choosing.md, scorers.md and classes.md; takes hours, can be resumed
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate rates --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate methods --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate scorers --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate learned --jobs 2
 	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate candidates --jobs 2
+	OMP_NUM_THREADS=1 $(BIN)/rankprune evaluate classes --jobs 2
 
 bank-tables: export RANKPRUNE_DATA ?= $(HOME)/.cache/rankprune
 bank-tables: .venv/.bench

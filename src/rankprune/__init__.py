@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rankprune.classifier import RankPruningClassifier
     from rankprune.comparison import Comparison, compare
     from rankprune.core import (
+        NoiseMatrix,
         NoiseRates,
         correction_weights,
         estimate_noise_rates,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "LabelCheck",
+    "NoiseMatrix",
     "NoiseRates",
     "RankPruningClassifier",
     "ScoreSketch",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 from sklearn.metrics import make_scorer
 
-from rankprune.core import NoiseRates
+from rankprune.core import NoiseMatrix, NoiseRates
 from rankprune.core._auc import kish_rows, outranked_shares
 from rankprune.core._inputs import (
     BinaryLabels,
@@ -24,11 +24,24 @@ from rankprune.core._inputs import (
     validate_predictions,
     validate_scores,
     validate_weighted_labels,
+    values_of_labels,
 )
 from rankprune.core._label_values import rows_equal_to
 from rankprune.core._noise_rates import validate_noise_rates
 from rankprune.core._parameters import validate_level
 from rankprune.core._rate_algebra import possible_noise_rates
+from rankprune.core.classes._class_inputs import (
+    codes_of_labels,
+    refuse_for_two_labels,
+    validate_class_inputs,
+)
+from rankprune.core.classes._unmixed_metrics import (
+    Ratio,
+    corrected,
+    corrected_log_loss,
+    ratios_of,
+    unmixed,
+)
 from rankprune.exceptions import (
     NoiseRatesClippedWarning,
     UninformativeProbabilitiesWarning,
@@ -73,26 +86,28 @@ class CleanMetric:
 def clean_metrics(
     labels: ArrayLike,
     predictions: ArrayLike,
-    noise_rates: NoiseRates,
+    noise_rates: NoiseRates | NoiseMatrix,
     *,
     scores: ArrayLike | None = None,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-) -> dict[str, CleanMetric]:
+) -> dict[str, Any]:
     """Return estimates of a model's metrics on clean test labels, from noisy ones.
 
     Parameters
     ----------
     labels : array-like of shape (n_rows,)
-        Noisy test labels, of any two values.
+        Noisy test labels, of two values, or of the classes of a matrix.
     predictions : array-like of shape (n_rows,)
         Predicted labels, of the same values. The model must not have been fitted on these rows.
-    noise_rates : NoiseRates
+    noise_rates : NoiseRates or NoiseMatrix
         Rates of the noise in the labels. Only the two noise rates are used; the label error rates
-        follow from the share of positive labels among the test rows.
-    scores : array-like of shape (n_rows,), default=None
-        Scores or probabilities of the positive class, for the AUC.
+        follow from the share of positive labels among the test rows. Of a matrix, only the
+        transition is used.
+    scores : array-like of shape (n_rows,) or (n_rows, n_classes), default=None
+        Scores or probabilities of the positive class, for the AUC. With a matrix, the
+        probabilities of all its classes, for the log-loss.
     level : float, default=0.95
         Confidence level of the intervals.
     sample_weight : array-like of shape (n_rows,), default=None
@@ -104,7 +119,9 @@ def clean_metrics(
     -------
     dict of str to CleanMetric
         ``accuracy``, ``error``, ``recall``, ``false_positive_rate``, ``precision``, ``f1``,
-        ``balanced_accuracy``, and ``roc_auc`` if scores are given.
+        ``balanced_accuracy``, and ``roc_auc`` if scores are given. With a matrix: ``accuracy``,
+        ``error`` and ``macro_f1``; ``recall``, ``precision`` and ``f1``, each a dictionary by
+        class; and ``log_loss`` if scores are given.
 
     Notes
     -----
@@ -126,6 +143,9 @@ def clean_metrics(
     >>> round(found["precision"].noisy, 3), round(found["precision"].value, 3)
     (0.667, 0.833)
     """
+    if isinstance(noise_rates, NoiseMatrix):
+        refuse_for_two_labels(sample_weight=sample_weight, pos_label=pos_label)
+        return _metrics_by_class(labels, predictions, noise_rates, scores, validate_level(level))
     checked, given_weight = validate_weighted_labels(labels, sample_weight, pos_label=pos_label)
     is_positive = checked.is_positive
     weight = np.ones(len(is_positive)) if given_weight is None else given_weight
@@ -140,6 +160,39 @@ def clean_metrics(
     if scores is not None:
         checked_scores = validate_scores(scores, len(is_positive))
         found["roc_auc"] = _corrected_auc(is_positive, checked_scores, weight, test_rates, z)
+    return found
+
+
+def _metrics_by_class(
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    matrix: NoiseMatrix,
+    scores: ArrayLike | None,
+    level: float,
+) -> dict[str, Any]:
+    if not matrix.reliable:
+        _warn_not_reliable()
+    codes, known = codes_of_labels(values_of_labels(labels, "labels"), matrix.classes)
+    predicted, _ = codes_of_labels(
+        validate_predictions(predictions, len(codes), "predictions"), matrix.classes, "predictions"
+    )
+    k, n_rows = len(known), len(codes)
+    counts = np.bincount(codes.astype(np.intp) * k + predicted, minlength=k * k)
+    cells, inverse = counts.reshape(k, k) / n_rows, unmixed(matrix.transition)
+    z = float(norm.isf((1 - level) / 2))
+    found: dict[str, Any] = {}
+    for name, ratios in ratios_of(k).items():
+        if isinstance(ratios, Ratio):
+            found[name] = CleanMetric(*corrected(ratios, cells, inverse, n_rows, z))
+        else:
+            by_class = (corrected(ratio, cells, inverse, n_rows, z) for ratio in ratios)
+            found[name] = {
+                label: CleanMetric(*numbers)
+                for label, numbers in zip(known.tolist(), by_class, strict=True)
+            }
+    if scores is not None:
+        inputs = validate_class_inputs(labels, scores, matrix.classes)
+        found["log_loss"] = CleanMetric(*corrected_log_loss(inputs, inverse, z))
     return found
 
 
@@ -225,7 +278,7 @@ def _metric_score(
     found = clean_metrics(
         y_true, y_pred, noise_rates, sample_weight=sample_weight, pos_label=pos_label
     )
-    return found[metric].value
+    return float(found[metric].value)
 
 
 def _auc_score(
@@ -244,7 +297,7 @@ def _auc_score(
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
-    return found["roc_auc"].value
+    return float(found["roc_auc"].value)
 
 
 def _rates_among(
@@ -265,12 +318,16 @@ def _rates_among(
             NoiseRatesClippedWarning,
         )
     if not noise_rates.reliable:
-        warn_caller(
-            "The noise rates are flagged as not reliable, so the metrics are not reliable either. "
-            "Use rates from a stronger classifier, or known ones.",
-            UninformativeProbabilitiesWarning,
-        )
+        _warn_not_reliable()
     return NoiseRates.from_noise_rates(positive, negative, observed)
+
+
+def _warn_not_reliable() -> None:
+    warn_caller(
+        "The noise rates are flagged as not reliable, so the metrics are not reliable either. "
+        "Use rates from a stronger classifier, or known ones.",
+        UninformativeProbabilitiesWarning,
+    )
 
 
 def _validate_predictions(

@@ -134,3 +134,24 @@ def learned(jobs: int, again: bool, quiet: bool, people: Path | None) -> None:
     Needs the same data as "evaluate rates", and cleanlab. Uses what "evaluate train" has cached.
     """
     _print_tables("learned", "learned_tables", jobs, again, quiet, people)
+
+
+@evaluate.command()
+@_evaluation
+@click.option(
+    "--people",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="RANKPRUNE_PEOPLE",
+    help="Folder of labels by people, reported last. Nothing is fitted to them.",
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the fitted ranges (default: nowhere).",
+)
+def classes(jobs: int, again: bool, quiet: bool, people: Path | None, output: Path | None) -> None:
+    """Measure the noise matrix of many classes, its ranges, and the rows it prunes.
+
+    Needs the same data as "evaluate rates", and cleanlab. Takes about half an hour on one core.
+    """
+    _print_tables("classes", "class_tables", jobs, again, quiet, people, output)

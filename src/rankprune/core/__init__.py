@@ -34,12 +34,18 @@ from rankprune.core._theory import (
 )
 from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
+from rankprune.core.classes._class_pruning import ClassPruning, ClassSuspects
+from rankprune.core.classes._matrix_estimators import MATRIX_ESTIMATORS
+from rankprune.core.classes._noise_matrix import MatrixIntervals, NoiseMatrix
 from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.counting._state import ConfidentState
 from rankprune.core.estimators._registry import NOISE_ESTIMATORS, estimate_noise_rates
 
 __all__ = [
+    "MATRIX_ESTIMATORS",
     "NOISE_ESTIMATORS",
+    "ClassPruning",
+    "ClassSuspects",
     "ConfidentCounts",
     "ConfidentState",
     "Cutoff",
@@ -47,6 +53,8 @@ __all__ = [
     "ExpectedNoiseRates",
     "Interval",
     "Marker",
+    "MatrixIntervals",
+    "NoiseMatrix",
     "NoiseRateIntervals",
     "NoiseRates",
     "Pruning",

@@ -33,7 +33,7 @@ BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.floating[Any]]
 
 # How far the sum of a row of probabilities may be from 1.
-_NEAR_ONE = 1e-3
+NEAR_ONE = 1e-3
 
 
 def count_true(mask: BoolArray) -> int:
@@ -115,7 +115,7 @@ def validate_batch(labels: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArr
         is_positive = np.asarray(given == 1, dtype=bool)
         if not (is_positive | np.asarray(given == 0, dtype=bool)).all():
             _refuse_other_labels(given)
-    return is_positive, _real_numbers(numbers, "probabilities", "Pass predict_proba(X)[:, 1].")
+    return is_positive, real_numbers(numbers, "probabilities", "Pass predict_proba(X)[:, 1].")
 
 
 def validate_batch_labels(labels: ArrayLike) -> NDArray[Any]:
@@ -156,7 +156,7 @@ def validate_weighted_labels(
     weight zero does not count.
     """
     held = two_held_labels(labels)
-    values = _values_of_labels(labels, name) if held is None else held[1]
+    values = values_of_labels(labels, name) if held is None else held[1]
     weight = validate_sample_weight(sample_weight, len(values))
     counted = values if weight is None else values[weight > 0]
     if held is None:
@@ -203,7 +203,7 @@ def validate_unlabeled(labels: ArrayLike, unlabeled: Any, *, name: str = "labels
             f"unlabeled must be a single value that is not missing, got {unlabeled!r}. Fill the "
             "missing labels with a value of their own, such as -1, and pass that."
         )
-    is_unlabeled = rows_equal_to(_values_of_labels(labels, name), unlabeled)
+    is_unlabeled = rows_equal_to(values_of_labels(labels, name), unlabeled)
     if not is_unlabeled.any():
         raise ValueError(
             f"{name} must hold rows marked {unlabeled!r}, which means unlabeled, got none. Check "
@@ -245,8 +245,8 @@ def _probability_numbers(probabilities: ArrayLike, n_rows: int | None, name: str
             f"{name} must be one-dimensional, one P(positive) per row, got shape {values.shape}. "
             "Pass one column: predict_proba(X)[:, 1] if the positive class is classes_[1]."
         )
-    values = _real_numbers(
-        _one_dimensional(values, name, "one P(positive) per row"),
+    values = real_numbers(
+        one_dimensional(values, name, "one P(positive) per row"),
         name,
         "Pass predict_proba(X)[:, 1].",
     )
@@ -257,8 +257,8 @@ def _probability_numbers(probabilities: ArrayLike, n_rows: int | None, name: str
 
 def validate_scores(scores: ArrayLike, n_rows: int, *, name: str = "scores") -> FloatArray:
     """Return scores of any scale as finite floats, one per row."""
-    values = _real_numbers(
-        _one_dimensional(as_array(scores, name), name, "one score per row"),
+    values = real_numbers(
+        one_dimensional(as_array(scores, name), name, "one score per row"),
         name,
         "Pass predict_proba(X)[:, 1] or decision_function(X).",
     )
@@ -282,8 +282,8 @@ def validate_sample_weight(
     if sample_weight is None:
         return None
     given = as_array(sample_weight, "sample_weight")
-    values = _real_numbers(
-        _one_dimensional(given, "sample_weight", "one weight per row"),
+    values = real_numbers(
+        one_dimensional(given, "sample_weight", "one weight per row"),
         "sample_weight",
         "Pass one number per row, or None.",
     ).astype(np.float64)
@@ -317,7 +317,7 @@ def validate_trusted(trusted: ArrayLike | None, n_rows: int) -> BoolArray:
 
 def validate_mask(mask: ArrayLike, n_rows: int, name: str, marked: str) -> BoolArray:
     """Return a mask, checked to be a boolean array with one value per row."""
-    values = _one_dimensional(as_array(mask, name), name, "one boolean per row")
+    values = one_dimensional(as_array(mask, name), name, "one boolean per row")
     if values.dtype != bool:
         raise ValueError(
             f"{name} must be a boolean array, got dtype {values.dtype}. Mark {marked} with True, "
@@ -338,9 +338,9 @@ def validate_class_probabilities(
             f"probabilities must have {n_rows} rows and {n_classes} columns, one per class in the "
             f"order of classes_, got shape {values.shape}. {advice}"
         )
-    reals: NDArray[np.float64] = _real_numbers(values, "probabilities", advice).astype(np.float64)
+    reals: NDArray[np.float64] = real_numbers(values, "probabilities", advice).astype(np.float64)
     # Written so that NaN, which compares false, is caught too.
-    wrong = ~((reals >= 0).all(axis=1) & (np.abs(reals.sum(axis=1) - 1) <= _NEAR_ONE))
+    wrong = ~((reals >= 0).all(axis=1) & (np.abs(reals.sum(axis=1) - 1) <= NEAR_ONE))
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(
@@ -374,7 +374,7 @@ def validate_features(X: ArrayLike) -> NDArray[np.float64]:
             f"X must be two-dimensional, one row per label, got shape {values.shape}. Reshape it, "
             "e.g. with X.reshape(-1, 1) for a single feature."
         )
-    rows: NDArray[np.float64] = _real_numbers(values, "X", "Pass numbers.").astype(np.float64)
+    rows: NDArray[np.float64] = real_numbers(values, "X", "Pass numbers.").astype(np.float64)
     # Written so that NaN, which compares false, is caught too.
     bad = np.argwhere(~(np.abs(rows) <= LARGEST))
     if len(bad):
@@ -387,8 +387,8 @@ def validate_features(X: ArrayLike) -> NDArray[np.float64]:
 
 def validate_choices(values: Any, name: str) -> list[float]:
     """Return a non-empty list of positive numbers to choose from."""
-    choices = _real_numbers(
-        _one_dimensional(as_array(values, name), name, "numbers to choose from"),
+    choices = real_numbers(
+        one_dimensional(as_array(values, name), name, "numbers to choose from"),
         name,
         "Pass a list such as [0.1, 1, 10].",
     )
@@ -400,15 +400,14 @@ def validate_choices(values: Any, name: str) -> list[float]:
     return [float(value) for value in choices]
 
 
-def _values_of_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
+def values_of_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
+    """Return labels of any values, one-dimensional and none of them missing."""
     if labels is None:
         raise ValueError(
             f"{name} must hold one label per row: Rank Pruning requires y to be passed, but the "
             "target y is None. Pass the given labels, right or wrong."
         )
-    values = of_label_type(
-        _one_dimensional(as_array(labels, name), name, "one label per row"), name
-    )
+    values = of_label_type(one_dimensional(as_array(labels, name), name, "one label per row"), name)
     refuse_missing_labels(values, name)
     return values
 
@@ -429,7 +428,8 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         ) from error
 
 
-def _one_dimensional(values: NDArray[Any], name: str, content: str) -> NDArray[Any]:
+def one_dimensional(values: NDArray[Any], name: str, content: str) -> NDArray[Any]:
+    """Return the values after checking that they are one-dimensional and not empty."""
     if values.ndim != 1:
         raise ValueError(
             f"{name} must be one-dimensional, {content}, got shape {values.shape}. "
@@ -440,7 +440,8 @@ def _one_dimensional(values: NDArray[Any], name: str, content: str) -> NDArray[A
     return values
 
 
-def _real_numbers(values: NDArray[Any], name: str, advice: str) -> FloatArray:
+def real_numbers(values: NDArray[Any], name: str, advice: str) -> FloatArray:
+    """Return real numbers of a native float type; those of float32 and float64 are not copied."""
     if values.dtype.kind == "f" and values.dtype.itemsize in (4, 8):
         # Code that reads the bits of a float would misread bytes in a foreign order.
         return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))

@@ -156,23 +156,44 @@ def two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArra
                 return found
             classes = np.unique(values)
     except (OverflowError, TypeError, ValueError):
-        kinds = sorted({type(value).__name__ for value in values})
-        raise ValueError(
-            f"{name} must be of one type that can be sorted, got {', '.join(kinds)}. "
-            "Convert them, e.g. with astype(str)."
-        ) from None
-    if values.dtype.kind == "f" and len(classes) > 2 and (classes != np.round(classes)).any():
-        raise ValueError(
-            f"{name} must hold two classes, got continuous values such as {classes.tolist()[0]!r}. "
-            "Unknown label type: continuous. Cut the values at a threshold, or use a regressor."
-        )
+        raise _unsortable(values, name) from None
+    refuse_continuous(values, classes, name)
     refuse_single_class(classes, name)
     shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
     raise ValueError(
         f"{name} must hold two classes, got {len(classes)}: {shown}. Only binary "
         "classification is supported. The type of the target is multiclass. Wrap the "
-        "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
+        "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value. "
+        "estimate_noise_rates takes more, with a column of probabilities per class."
     )
+
+
+def sorted_values(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the different values in sorted order, and the number of each row's value."""
+    try:
+        with np.errstate(over="ignore"):  # as in two_classes
+            found, codes = np.unique(values, return_inverse=True)
+    except (OverflowError, TypeError, ValueError):
+        raise _unsortable(values, name) from None
+    # Numbers or strings held as objects get their own dtype.
+    return np.array(found.tolist()) if found.dtype == object else found, codes
+
+
+def _unsortable(values: NDArray[Any], name: str) -> ValueError:
+    kinds = sorted({type(value).__name__ for value in values})
+    return ValueError(
+        f"{name} must be of one type that can be sorted, got {', '.join(kinds)}. "
+        "Convert them, e.g. with astype(str)."
+    )
+
+
+def refuse_continuous(values: NDArray[Any], classes: NDArray[Any], name: str) -> None:
+    """Raise an error if more than two classes are no whole numbers."""
+    if values.dtype.kind == "f" and len(classes) > 2 and (classes != np.round(classes)).any():
+        raise ValueError(
+            f"{name} must hold two classes, got continuous values such as {classes.tolist()[0]!r}. "
+            "Unknown label type: continuous. Cut the values at a threshold, or use a regressor."
+        )
 
 
 def _two_values(values: NDArray[Any]) -> tuple[NDArray[Any], BoolArray] | None:

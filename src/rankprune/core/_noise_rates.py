@@ -404,6 +404,29 @@ class NoiseRates:
             + (1 - observed) * self.negative_label_error_rate
         )
 
+    @property
+    def joint(self) -> NDArray[np.float64]:
+        """Return the share of all rows by given label (rows) and true class (columns).
+
+        The negative label comes first; the table sums to 1.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseRates
+        >>> rates = NoiseRates.from_label_error_rates(0.25, 0.0, observed_prevalence=0.5)
+        >>> rates.joint.tolist()
+        [[0.5, 0.0], [0.125, 0.375]]
+        """
+        observed = self.observed_prevalence
+        wrong_positive = observed * self.positive_label_error_rate
+        wrong_negative = (1 - observed) * self.negative_label_error_rate
+        return np.array(
+            [
+                [1 - observed - wrong_negative, wrong_negative],
+                [wrong_positive, observed - wrong_positive],
+            ]
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as a dictionary that can be stored as JSON.
 

@@ -20,6 +20,13 @@ from rankprune.core._inputs import (
     validate_inputs,
 )
 from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
+from rankprune.core.classes._class_inputs import (
+    column_for_two,
+    is_matrix,
+    refuse_for_two_labels,
+)
+from rankprune.core.classes._class_pruning import prune_classes, rank_classes
+from rankprune.core.classes._noise_matrix import NoiseMatrix
 from rankprune.core.counting._histogram import ScoreHistogram
 from rankprune.core.counting._kernel import kernel_for
 from rankprune.core.counting._selection import Ranked, value_of_rank
@@ -236,24 +243,28 @@ class Marker:
 def prune_labels(
     labels: ArrayLike,
     probabilities: ArrayLike,
-    noise_rates: NoiseRates,
+    noise_rates: NoiseRates | NoiseMatrix,
     *,
+    classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-) -> Pruning:
+) -> Pruning | Any:
     """Return which rows to drop: in each class, as many as are wrong, least confident first.
 
     Parameters
     ----------
-    labels, probabilities, sample_weight, pos_label
-        As in `estimate_noise_rates`.
-    noise_rates : NoiseRates
-        Estimated or known. Rates with ``reliable=False`` prune nothing.
+    labels, probabilities, classes, sample_weight, pos_label
+        As in `estimate_noise_rates`. With a matrix, ``classes`` are its own by default.
+    noise_rates : NoiseRates or NoiseMatrix
+        Estimated or known; a matrix for more than two classes. Rates with ``reliable=False``
+        prune nothing.
 
     Returns
     -------
-    Pruning
-        It drops exactly ``round(label_error_rate * n)`` rows of each label. Whole-number weights
+    Pruning or ClassPruning
+        With a matrix, a `ClassPruning` of exactly ``round(error_rate * n)`` rows of each label:
+        those whose label is the least likely, compared with the best other class. Otherwise it
+        drops exactly ``round(label_error_rate * n)`` rows of each label. Whole-number weights
         count rows, so weights of 1 change nothing; with other weights, that share of the mass is
         dropped, without rounding. The row at the boundary keeps the rest of its weight. Rows that
         tie at a cut-off are dropped in row order. At least one row of each label is kept.
@@ -274,6 +285,12 @@ def prune_labels(
     >>> pruning.mask.nonzero()[0].tolist(), pruning.positive_cutoff, pruning.negative_cutoff
     ([1, 5], 0.2, 0.6)
     """
+    if isinstance(noise_rates, NoiseMatrix):
+        refuse_for_two_labels(sample_weight=sample_weight, pos_label=pos_label)
+        return prune_classes(labels, probabilities, noise_rates, classes)
+    if classes is not None or is_matrix(probabilities):
+        validate_noise_rates(noise_rates)
+        probabilities = column_for_two(labels, probabilities, classes, pos_label)
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )
@@ -287,23 +304,26 @@ def prune_labels(
 def rank_suspects(
     labels: ArrayLike,
     probabilities: ArrayLike,
-    noise_rates: NoiseRates,
+    noise_rates: NoiseRates | NoiseMatrix,
     *,
+    classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-) -> Suspects:
+) -> Suspects | Any:
     """Return the rows that `prune_labels` drops, most suspicious first.
 
     Parameters
     ----------
-    labels, probabilities, noise_rates, sample_weight, pos_label
+    labels, probabilities, noise_rates, classes, sample_weight, pos_label
         As in `prune_labels`.
 
     Returns
     -------
-    Suspects
-        Ordered by the margin to the cut-off of their own label, which makes suspects of the two
-        labels comparable even if the noise is unequal; ties are in row order.
+    Suspects or ClassSuspects
+        With a matrix, a `ClassSuspects` with a suggested label for each row, ordered by how
+        many times likelier it is than the given one. Otherwise ordered by the margin to the cut-off
+        of their own label, which makes suspects of the two labels comparable even if the noise is
+        unequal; ties are in row order.
 
     Examples
     --------
@@ -315,6 +335,12 @@ def rank_suspects(
     >>> suspects.rows.tolist(), suspects.margins.tolist()
     ([2, 1, 5], [0.25, 0.0, 0.0])
     """
+    if isinstance(noise_rates, NoiseMatrix):
+        refuse_for_two_labels(sample_weight=sample_weight, pos_label=pos_label)
+        return rank_classes(labels, probabilities, noise_rates, classes)
+    if classes is not None or is_matrix(probabilities):
+        validate_noise_rates(noise_rates)
+        probabilities = column_for_two(labels, probabilities, classes, pos_label)
     inputs = validate_inputs(
         labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
     )

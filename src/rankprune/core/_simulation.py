@@ -22,6 +22,7 @@ from rankprune.core._parameters import (
     validate_share,
 )
 from rankprune.core._random import RandomState, as_generator
+from rankprune.core.classes._class_weights import flip_by_transition
 
 # Variance of the paper's positive class; its negative class has unit variance.
 _POSITIVE_VARIANCE = 0.8
@@ -32,19 +33,21 @@ _ADDED_HALF_WIDTH = 10.0
 def flip_labels(
     true_labels: ArrayLike,
     *,
-    positive_noise_rate: float,
+    positive_noise_rate: float | None = None,
     negative_noise_rate: float | None = None,
     positive_label_error_rate: float | None = None,
+    transition: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
     exact: bool = True,
     random_state: RandomState = None,
     pos_label: Any = None,
 ) -> NDArray[Any]:
-    """Return labels with class-conditional noise: some rows of each class get the other label.
+    """Return labels with class-conditional noise: some rows of each class get another label.
 
     Parameters
     ----------
     true_labels : array-like of shape (n_rows,)
-        True labels, of any two values.
+        True labels, of any two values; with a transition, of any number.
     positive_noise_rate : float
         Share of positives to label negative (rho_1).
     negative_noise_rate : float, default=None
@@ -52,6 +55,12 @@ def flip_labels(
     positive_label_error_rate : float, default=None
         Alternative to ``negative_noise_rate``: the share of positive labels that will be wrong
         (pi_1), as in the paper's tables.
+    transition : array-like of shape (n_classes, n_classes), default=None
+        Alternative to all rates, for any number of classes: P(given label | true class). Rows are
+        given labels, columns true classes, and each column sums to 1.
+    classes : array-like of shape (n_classes,), default=None
+        The label values, in the order of the transition; by default the sorted values of
+        ``true_labels``.
     exact : bool, default=True
         True flips the rounded number of rows of each class, False each row independently.
     random_state : int, Generator, RandomState or None, default=None
@@ -74,7 +83,40 @@ def flip_labels(
     ... )
     >>> int(((truth == 1) & (labels == 0)).sum()), int(((truth == 0) & (labels == 1)).sum())
     (50, 50)
+
+    A fifth of the cats become dogs:
+
+    >>> animals = np.repeat(["cat", "dog", "owl"], 10)
+    >>> transition = [[0.8, 0, 0], [0.2, 1, 0], [0, 0, 1]]
+    >>> labels = flip_labels(animals, transition=transition, random_state=0)
+    >>> [int((labels == name).sum()) for name in ("cat", "dog", "owl")]
+    [8, 12, 10]
     """
+    exact = _validate_exact(exact)
+    if transition is not None or classes is not None:
+        if transition is None:
+            raise ValueError(
+                f"classes must be None without a transition, got {classes!r}. Pass transition, or "
+                "name the positive label with pos_label."
+            )
+        for name, value in (
+            ("positive_noise_rate", positive_noise_rate),
+            ("negative_noise_rate", negative_noise_rate),
+            ("positive_label_error_rate", positive_label_error_rate),
+            ("pos_label", pos_label),
+        ):
+            if value is not None:
+                raise ValueError(
+                    f"{name} must be None with a transition, got {value!r}. Pass one or the other."
+                )
+        return flip_by_transition(
+            true_labels, transition, classes, exact=exact, random_state=random_state
+        )
+    if positive_noise_rate is None:
+        raise TypeError(
+            "flip_labels() needs positive_noise_rate for two labels, or transition for any number "
+            "of classes. Pass one of them."
+        )
     checked = validate_labels(true_labels, pos_label=pos_label, name="true_labels")
     is_positive = checked.is_positive
     n_positive = count_true(is_positive)
@@ -84,11 +126,6 @@ def flip_labels(
         positive_rate, negative_noise_rate, positive_label_error_rate, n_positive / n_negative
     )
     generator = as_generator(random_state)
-    if not isinstance(exact, bool | np.bool_):
-        raise ValueError(
-            f"exact must be True or False, got {exact!r}. Pass True to flip the rounded number of "
-            "rows of each class."
-        )
     if exact:
         is_flipped = np.zeros(len(is_positive), dtype=bool)
         for label, rate in ((True, positive_rate), (False, negative_rate)):
@@ -101,6 +138,15 @@ def flip_labels(
     column = checked.positive_column
     flipped: NDArray[Any] = checked.classes[np.where(is_positive != is_flipped, column, 1 - column)]
     return flipped
+
+
+def _validate_exact(exact: Any) -> bool:
+    if not isinstance(exact, bool | np.bool_):
+        raise ValueError(
+            f"exact must be True or False, got {exact!r}. Pass True to flip the rounded number of "
+            "rows of each class."
+        )
+    return bool(exact)
 
 
 def make_gaussians(

@@ -9,10 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._inputs import validate_labels
 from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
+from rankprune.core.classes._class_inputs import refuse_for_two_labels
+from rankprune.core.classes._class_weights import correction_weights_by_class
+from rankprune.core.classes._noise_matrix import NoiseMatrix
 
 
 def correction_weights(
-    labels: ArrayLike, noise_rates: NoiseRates, *, pos_label: Any = None
+    labels: ArrayLike, noise_rates: NoiseRates | NoiseMatrix, *, pos_label: Any = None
 ) -> NDArray[np.float64]:
     """Return the weight of each kept row that compensates for rows lost to wrong labels.
 
@@ -20,7 +23,7 @@ def correction_weights(
     ----------
     labels : array-like of shape (n_rows,)
         The labels that were kept, of both classes.
-    noise_rates : NoiseRates
+    noise_rates : NoiseRates or NoiseMatrix
         The rates that drove the pruning. Rates with ``reliable=False`` correct nothing.
     pos_label : default=None
         As in `estimate_noise_rates`.
@@ -29,7 +32,7 @@ def correction_weights(
     -------
     ndarray of float
         ``1 / (1 - positive_noise_rate)`` on positive labels, ``1 / (1 - negative_noise_rate)``
-        on negative ones.
+        on negative ones; with a matrix, ``1 / (1 - noise_rate)`` of the class of each label.
 
     Notes
     -----
@@ -43,6 +46,9 @@ def correction_weights(
     >>> correction_weights([1, 0, 0], rates).tolist()
     [2.0, 1.25, 1.25]
     """
+    if isinstance(noise_rates, NoiseMatrix):
+        refuse_for_two_labels(pos_label=pos_label)
+        return correction_weights_by_class(labels, noise_rates)
     validate_noise_rates(noise_rates)
     is_positive = validate_labels(labels, pos_label=pos_label).is_positive
     return np.where(is_positive, *class_weights(noise_rates))

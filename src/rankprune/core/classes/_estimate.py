@@ -1,0 +1,58 @@
+"""From checked rows of any number of classes to the noise matrix with its ranges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.core.classes._class_inputs import ClassInputs, sorted_order
+from rankprune.core.classes._matrix_estimators import Tally, find_matrix_estimator
+from rankprune.core.classes._matrix_ranges import intervals_of
+from rankprune.core.classes._noise_matrix import NoiseMatrix
+from rankprune.exceptions import UninformativeProbabilitiesWarning, warn_caller
+
+
+def estimate_noise_matrix(inputs: ClassInputs, method: Any = None) -> NoiseMatrix:
+    """Return the noise matrix of checked rows, with a warning if scores say nothing of labels."""
+    estimator = find_matrix_estimator(method)
+    tally = Tally.of(inputs)
+    reliable = tally.counts.tells_apart()
+    if not reliable:
+        warn_caller(
+            "The probabilities do not tell the labels apart: predictions agree with labels no "
+            "more often than by chance. A noise matrix estimated from them is not reliable and "
+            "prunes nothing. Use a stronger classifier or more rows, or check the order of the "
+            "columns against classes.",
+            UninformativeProbabilitiesWarning,
+        )
+    order = sorted_order(inputs.classes)
+    confident = tally.counts.confident.sum(axis=0)
+    matrix = NoiseMatrix(
+        estimator(tally),
+        inputs.classes[order],
+        thresholds=tally.thresholds.own,
+        n_labels=tally.sums.n_labels,
+        uncounted=tuple(inputs.classes[order][confident == 0].tolist()),
+        reliable=reliable,
+    )
+    matrix = replace(matrix, intervals=intervals_of(tally, matrix))
+    return _reordered(matrix, inputs.classes, np.argsort(order))
+
+
+def _reordered(matrix: NoiseMatrix, classes: NDArray[Any], order: NDArray[np.intp]) -> NoiseMatrix:
+    """Return the matrix with its classes in the order of the columns."""
+    assert matrix.intervals is not None
+    assert matrix.thresholds is not None
+    assert matrix.n_labels is not None
+    rates = matrix.intervals.error_rates
+    return replace(
+        matrix,
+        joint=matrix.joint[np.ix_(order, order)],
+        classes=classes,
+        thresholds=matrix.thresholds[order],
+        n_labels=matrix.n_labels[order],
+        intervals=replace(matrix.intervals, error_rates=tuple(rates[k] for k in order)),
+    )

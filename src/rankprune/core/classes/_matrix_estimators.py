@@ -1,0 +1,92 @@
+"""From tables of counts to the noise matrix: the estimators for any number of classes, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankprune.core.classes._class_counts import (
+    ClassCounts,
+    ClassSums,
+    ClassThresholds,
+)
+from rankprune.core.classes._class_inputs import ClassInputs, sorted_order
+from rankprune.core.classes._noise_matrix import joint_of
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All that the estimators need to know of some rows; its size does not depend on their number.
+
+    Its classes are in sorted order, so that the order of the columns changes no result.
+    """
+
+    sums: ClassSums
+    counts: ClassCounts
+    thresholds: ClassThresholds
+
+    @classmethod
+    def of(cls, inputs: ClassInputs) -> Tally:
+        """Return the tally of rows, with the classes in sorted order."""
+        order = sorted_order(inputs.classes)
+        sums = ClassSums.of(inputs)
+        counts = ClassCounts.of(inputs, sums.thresholds())
+        sums = sums.reordered(order)
+        return cls(sums, counts.reordered(order), sums.thresholds())
+
+    @property
+    def label_shares(self) -> Reals:
+        """Return the share of rows with each label."""
+        return np.asarray(self.sums.n_labels / self.sums.n_labels.sum())
+
+    @cached_property
+    def confident_joint(self) -> Reals:
+        """Return the joint if the noise of confident rows holds for all rows."""
+        counts = self.counts.confident
+        confident = counts.sum(axis=0)
+        # A class without confident rows is assumed to keep its labels.
+        transition = np.where(confident > 0, counts / np.maximum(confident, 1), np.eye(len(counts)))
+        return joint_of(transition, self.label_shares)[0]
+
+
+def confident_counts(tally: Tally) -> Reals:
+    """Return the joint of the paper's estimator: the noise of confident rows holds for all rows."""
+    return tally.confident_joint
+
+
+def prediction_table(tally: Tally) -> Reals:
+    """Return the joint of label and prediction, as if predictions were true."""
+    return np.asarray(tally.counts.predicted / tally.sums.n_labels.sum())
+
+
+def counts_and_table(tally: Tally) -> Reals:
+    """Return the mean of `confident_counts` and `prediction_table`."""
+    return (confident_counts(tally) + prediction_table(tally)) / 2
+
+
+MATRIX_ESTIMATORS: dict[str, Callable[[Tally], Reals]] = {
+    "confident-counts": confident_counts,
+    "prediction-table": prediction_table,
+    "counts-and-table": counts_and_table,
+}
+# Chosen by its error on data families that were left out; see the table in docs/classes.md.
+DEFAULT_MATRIX_ESTIMATOR = "counts-and-table"
+
+
+def find_matrix_estimator(method: Any) -> Callable[[Tally], Reals]:
+    """Return the estimator of that name, or the default one."""
+    if method is None:
+        return MATRIX_ESTIMATORS[DEFAULT_MATRIX_ESTIMATOR]
+    if not isinstance(method, str) or method not in MATRIX_ESTIMATORS:
+        raise ValueError(
+            f"method must be one of {sorted(MATRIX_ESTIMATORS)} for more than two classes, got "
+            f"{method!r}. Other estimators are for two labels."
+        )
+    return MATRIX_ESTIMATORS[method]
