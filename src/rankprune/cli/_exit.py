@@ -19,7 +19,8 @@ DONE, INPUT, INTERNAL, INTERRUPTED = 0, 2, 3, 130
 _HEARD = threading.Event()
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 # Compiled code may not notice an interrupt for a while; after so many seconds the process ends.
-_PATIENCE = 3.0
+_PATIENCE, _LONG_PATIENCE = 3.0, 15.0
+_patience = _PATIENCE
 # Messages with more characters are shown in part; those of ours are far shorter.
 _LONGEST = 2000
 
@@ -110,6 +111,8 @@ def start_process() -> None:
         # Under nohup, the end of the terminal is ignored.
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _stop)
+    global _patience
+    _patience = _PATIENCE
     _HEARD.clear()
     heard, tells = socket.socketpair()
     tells.setblocking(False)
@@ -117,7 +120,7 @@ def start_process() -> None:
 
     def wait(_: socket.socket) -> None:
         endings = {getattr(signal, name) for name in _ENDINGS}
-        while (number := heard.recv(1)[0]) not in endings or _HEARD.wait(_PATIENCE):
+        while (number := heard.recv(1)[0]) not in endings or _HEARD.wait(_patience):
             _HEARD.clear()
         remove_claimed()
         _say("Interrupted." if number == signal.SIGINT else "Terminated.")
@@ -125,6 +128,12 @@ def start_process() -> None:
 
     # The thread holds on to the other end, which would be closed otherwise.
     threading.Thread(target=wait, args=(tells,), daemon=True).start()
+
+
+def wait_longer() -> None:
+    """Let a server finish what it was asked for before a request to end takes effect by force."""
+    global _patience
+    _patience = _LONG_PATIENCE
 
 
 def go_on() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rankprune.cli._exit import go_on
+from rankprune.cli._exit import go_on, wait_longer
 from rankprune.cli._options import FILE, FOLDER, SHARE, add_options
 from rankprune.cli._output import say
 from rankprune.cli._progress import progress
@@ -90,5 +90,6 @@ def serve(queue: Any, asked: dict[str, Any], next_step: str) -> None:
     if asked["open_"]:
         click.launch(server.links[0].url)
     say("Press Ctrl-C to stop. Every answer is saved at once.", asked["quiet"])
+    wait_longer()
     server.run()
     go_on()
