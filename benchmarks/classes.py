@@ -2,7 +2,7 @@
 
     python benchmarks/classes.py
 
-CPU seconds of one core, the best of several runs, in a process of its own for each line; memory is
+CPU seconds of one core, the best of several runs, each line in a separate process; memory is
 the peak of the process beyond what it held with the arrays loaded, as a multiple of the scores.
 """
 
@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def apart(who: str, n_rows: int, n_classes: int) -> dict[str, float]:
-    """Return what a process of its own measures, or nothing if a package is missing."""
+    """Return what a separate process measures, or nothing if a package is missing."""
     command = [sys.executable, "-W", "ignore", __file__, "--one", who, str(n_rows), str(n_classes)]
     result = subprocess.run(command, capture_output=True, text=True)
     return json.loads(result.stdout) if result.returncode == 0 else {}

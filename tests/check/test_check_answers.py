@@ -167,6 +167,7 @@ class TestWhatTablesMayHold:
 
         rewrite(folder, rare)
         with warnings.catch_warnings():
+            # Five rows of a label are too few for the check that follows, and it says so.
             warnings.simplefilter("ignore")
             found = check(folder)
         assert found.repeated_answers.method != "model"
@@ -196,6 +197,7 @@ class TestWhatTablesMayHold:
         lines = [[row, who, "yes" if row in few else "no", s] for row, who, _, s in lines]
         write(tmp_path / "answers.csv", ["item", "worker", "answer", "took"], lines)
         with warnings.catch_warnings():
+            # So are six.
             warnings.simplefilter("ignore")
             found = check(tmp_path)
         assert found.repeated_answers.doubts

@@ -125,7 +125,7 @@ class TestNextBatch:
         for size in (130, 130, 40):
             assert len(deal(130).rows) == size
             judge()
-        with pytest.raises(TableError, match=r"there is none left to judge.*force=True"):
+        with pytest.raises(TableError, match=r"no row is left to judge.*force=True"):
             deal()
 
     def test_it_may_be_about_one_label(self, deal, check):

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankprune.audit._estimate import AuditEstimate, estimate_shares
 from rankprune.audit._sample import Divided, allocate, kinds_of
+from rankprune.audit._strata import Strata
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import validate_labels, validate_mask
+from rankprune.core._melded_intervals import Part
 from rankprune.core._parameters import validate_count, validate_level
+from rankprune.core._stratified_limits import total_limits
 
 PLANNED_SIZES = (50, 100, 200, 500)
 
@@ -86,3 +89,50 @@ def plan(
             validate_level(level),
         )
     return planned
+
+
+def width_in_futures(
+    divided: Divided,
+    n: int,
+    beliefs: Strata,
+    futures: NDArray[np.float64],
+    *,
+    label: bool | None,
+    level: float,
+    generator: np.random.Generator,
+) -> float:
+    """Return the mean width of the range of the share of wrong labels, from answers alone.
+
+    Parameters
+    ----------
+    divided : Divided
+        The rows, as samples are drawn from them.
+    n : int
+        Size of the sample.
+    beliefs : Strata
+        The strata of the same rows that futures are about.
+    futures : ndarray of shape (n_futures, n_strata)
+        Shares of wrong labels in these strata, as they may turn out.
+    label : bool or None
+        Whether the range is that of positive or of negative labels; None for all.
+    level : float
+    generator : Generator
+    """
+    strata = divided.strata(n)
+    drawn, sizes = allocate(strata, n), np.array(strata.sizes)
+    shared = np.zeros((len(sizes), len(beliefs.sizes)))
+    np.add.at(shared, (strata.of_row, beliefs.of_row), 1.0)
+    widths = []
+    for shares in futures:
+        n_wrong = np.clip(np.rint(shared @ shares), 0, sizes).astype(np.int64)
+        wrong = generator.hypergeometric(n_wrong, sizes - n_wrong, drawn)
+        parts = [
+            Part(*counts)
+            for is_positive, *counts in zip(
+                strata.is_positive, strata.sizes, drawn.tolist(), wrong.tolist(), strict=True
+            )
+            if label in (None, is_positive)
+        ]
+        low, high = total_limits(parts, parts, level)
+        widths.append((high - low) / sum(part.size for part in parts))
+    return float(np.mean(widths))

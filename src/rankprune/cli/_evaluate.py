@@ -54,6 +54,14 @@ def _print_tables(
         raise click.ClickException(str(error)) from error
 
 
+_people = click.option(
+    "--people",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="RANKPRUNE_PEOPLE",
+    help="Folder of labels by people, reported last; nothing is fitted to them.",
+)
+
+
 @evaluate.command()
 @_evaluation
 def rates(jobs: int, again: bool, quiet: bool) -> None:
@@ -122,12 +130,7 @@ def train(jobs: int, again: bool, quiet: bool, output: Path | None) -> None:
 
 @evaluate.command()
 @_evaluation
-@click.option(
-    "--people",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="RANKPRUNE_PEOPLE",
-    help="Folder of labels by people, reported last. Nothing is chosen on them.",
-)
+@_people
 def learned(jobs: int, again: bool, quiet: bool, people: Path | None) -> None:
     """Measure the learned noise estimator on data families that it never saw.
 
@@ -138,12 +141,7 @@ def learned(jobs: int, again: bool, quiet: bool, people: Path | None) -> None:
 
 @evaluate.command()
 @_evaluation
-@click.option(
-    "--people",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="RANKPRUNE_PEOPLE",
-    help="Folder of labels by people, reported last. Nothing is fitted to them.",
-)
+@_people
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),

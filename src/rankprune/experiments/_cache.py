@@ -37,9 +37,14 @@ def cached(name: str, compute: Callable[[], Arrays]) -> Arrays:
         with np.load(path, allow_pickle=False) as kept:
             return dict(kept)
     arrays = compute()
+    write_arrays(path, arrays)
+    return arrays
+
+
+def write_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write arrays to a file; the same arrays give the same bytes."""
     with whole_file(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]  # mypy reads the names as flags
-    return arrays
 
 
 @contextmanager

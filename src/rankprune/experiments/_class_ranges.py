@@ -19,8 +19,8 @@ from rankprune.core.classes._matrix_ranges import (
     standardized,
     summaries_of,
 )
+from rankprune.experiments._cache import write_arrays
 from rankprune.experiments._class_problems import SIMULATED, ClassProblem
-from rankprune.storage._atomic import whole_file
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -123,8 +123,7 @@ def left_out_ends(shares: Shares) -> tuple[Reals, Reals]:
 
 def write_ranges(model: RangeModel, path: Path) -> None:
     """Write the model as the package reads it."""
-    with whole_file(path) as part, part.open("wb") as file:
-        np.savez(file, **model.to_arrays())  # type: ignore[arg-type]  # as in _cache
+    write_arrays(path, model.to_arrays())
 
 
 def _wrong(joint: Reals) -> Reals:

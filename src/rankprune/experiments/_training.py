@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from rankprune.core.estimators._learned_network import (
 )
 from rankprune.core.estimators._summaries import Summaries, both_summaries, curve_rates
 from rankprune.experiments._bank import Problem
-from rankprune.experiments._cache import cached, file_name
+from rankprune.experiments._cache import cached, file_name, write_arrays
 from rankprune.experiments._flip_chances import CLASS_CONDITIONAL, CLEAN, FEW
 from rankprune.experiments._flipped_problems import (
     BANK_FAMILIES,
@@ -42,7 +41,6 @@ from rankprune.experiments._network_training import Examples, Schedule, train
 from rankprune.experiments._simulated_problems import FAMILY as SIMULATED
 from rankprune.experiments._simulated_problems import simulated_problems
 from rankprune.experiments._sketched_problems import SketchedProblem
-from rankprune.storage._atomic import whole_file
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -364,7 +362,4 @@ def _weighted_quantile(values: Reals, weight: Reals, level: float) -> float:
 
 def write_network(network: Network, path: Path) -> None:
     """Write the artefact; the same network gives the same bytes."""
-    packed = io.BytesIO()
-    np.savez(packed, **network.to_arrays())  # type: ignore[arg-type]  # mypy reads names as flags
-    with whole_file(path) as part:
-        part.write_bytes(packed.getvalue())
+    write_arrays(path, network.to_arrays())

@@ -140,12 +140,14 @@ def _measure(problem: ClassProblem) -> Reals:
     scores = np.asarray(problem.probabilities, dtype=np.float64)
     scores = scores / scores.sum(axis=1, keepdims=True)
     with warnings.catch_warnings():
+        # Of the other package, about rare classes and its own defaults.
         warnings.simplefilter("ignore")
         joints.append(estimate_joint(problem.labels, scores))
         issues = find_label_issues(problem.labels, scores, n_jobs=1)
     quality = get_label_quality_scores(problem.labels, scores)
     matrix = NoiseMatrix(joints[list(_JOINTS).index(DEFAULT_MATRIX_ESTIMATOR)], inputs.classes)
     with warnings.catch_warnings():
+        # Much noise leaves a class almost empty, which is part of the measurement.
         warnings.simplefilter("ignore")
         mask = prune_classes(problem.labels, problem.probabilities, matrix, None).mask
     wrong = problem.wrong

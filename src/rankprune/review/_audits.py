@@ -181,7 +181,7 @@ def _next_size(check: LabelCheck, n: int | None) -> int:
     left = rows_left(check)
     if not left:
         raise TableError(
-            "Every row has been drawn for this audit; there is none left to judge. To begin a new "
+            "All rows have been drawn for this audit, so no row is left to judge. To begin a new "
             "audit, pass force=True."
         )
     return min(BATCH if n is None else n, left)

@@ -105,7 +105,7 @@ def _with_answers(
     for place, (row, answer) in enumerate(zip(given.tolist(), said, strict=True)):
         if row not in can_be_judged:
             raise ValueError(
-                f"rows must be rows of the check that are not trusted; row {row} is none of them. "
+                f"rows must be checked rows that are not trusted, got row {row}. "
                 "Pass what draw_audit returned."
             )
         right = None if is_missing(answer) else answer_of(check, answer, f"answers[{place}]")

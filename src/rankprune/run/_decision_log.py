@@ -411,7 +411,7 @@ class DecisionLog:
         ----------
         draw : Draw
         after : int, default=None
-            The id of the last draw that is known, 0 if there is none. If another process has saved
+            The id of the last known draw, or 0 without any. If another process has saved
             one since, that one is returned and nothing is saved.
         """
         values = (

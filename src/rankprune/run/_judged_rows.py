@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.audit import AuditSample, Strata, draw, plan, strata_of
+from rankprune.audit import AuditSample, Strata, draw, strata_of
 from rankprune.audit._beliefs import Beliefs, Posterior, believe, update
 from rankprune.audit._next_rows import BATCH, next_counts, planned_widths
-from rankprune.audit._sample import draw_rows, kinds_of
+from rankprune.audit._plan import width_in_futures
+from rankprune.audit._sample import Divided, draw_rows, kinds_of
 from rankprune.audit._strata import expected_wrong
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import BoolArray
@@ -29,6 +30,8 @@ PLANNED_SIZES = (25, 50, 100, 200)
 # The model's chances that labels are wrong assume at least this share of wrong labels; see
 # `_expecting`.
 _LEAST_RATE, _MOST_OF_BOTH = 0.01, 0.95
+# Numbers of ways that answers may turn out, over which plans for answers alone are means.
+_N_FUTURES = 24
 # Beliefs are drawn with this seed, so that the same answers have the same result.
 _SEED = 0
 
@@ -196,28 +199,53 @@ def planned_audit(
     wanted = tuple(size for size in asked if size <= n_left)
     label = None if about is None else answer_of(check, about, "about")
     posterior = posterior_of(found, check.judged)
-    aim = found.aim(label)
-    with_model = planned_widths(
-        posterior, wanted, np.random.default_rng(_SEED), aim=aim, level=LEVEL
+    by_design = _widths_by_design(check, found, posterior, wanted, label)
+    if check.judged is not None and check.judged.contradicts_model:
+        # Answers count alone from then on.
+        with_model = by_design
+    else:
+        with_model = _widths_with_model(found, posterior, wanted, label)
+    return {size: {"model": with_model[size], "design": by_design[size]} for size in wanted}
+
+
+def planned_width(check: LabelCheck, size: int) -> float:
+    """Return the width that `planned_audit` gives for model and answers together."""
+    if check.judged is not None and check.judged.contradicts_model:
+        return planned_audit(check, (size,))[size]["model"]
+    found = OpenRows(check)
+    return _widths_with_model(found, posterior_of(found, check.judged), (size,), None)[size]
+
+
+def _widths_with_model(
+    found: OpenRows, posterior: Posterior, sizes: tuple[int, ...], label: bool | None
+) -> dict[int, float]:
+    return planned_widths(
+        posterior, sizes, np.random.default_rng(_SEED), aim=found.aim(label), level=LEVEL
     )
-    name = {None: "wrong_share", True: "positive_label_error_rate"}.get(
-        label, "negative_label_error_rate"
-    )
-    by_design = plan(
-        found.is_positive,
-        found.probability,
-        _expecting(found.rates),
-        np.asarray(check.scores.suspect)[found.places],
-        sizes=wanted,
-        pos_label=True,
-    )
+
+
+def _widths_by_design(
+    check: LabelCheck,
+    found: OpenRows,
+    posterior: Posterior,
+    sizes: tuple[int, ...],
+    label: bool | None,
+) -> dict[int, float]:
+    suspects = np.asarray(check.scores.suspect)[found.places]
+    divided = Divided(found.is_positive, suspects, found.probability, _expecting(found.rates))
     widths = {}
-    for size, one in by_design.items():
-        interval = getattr(one, name)
-        alone = interval.high - interval.low
-        # Where answers contradict the model, they count alone from then on.
-        counts_alone = check.judged is not None and check.judged.contradicts_model
-        widths[size] = {"model": alone if counts_alone else with_model[size], "design": alone}
+    for size in sizes:
+        generator = np.random.default_rng([_SEED, size])
+        chosen = generator.choice(len(posterior.weight), _N_FUTURES, p=posterior.weight)
+        widths[size] = width_in_futures(
+            divided,
+            size,
+            found.strata,
+            posterior.shares[chosen],
+            label=label,
+            level=LEVEL,
+            generator=generator,
+        )
     return widths
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankprune.audit._next_rows import BATCH
-from rankprune.run._judged_rows import PLANNED_SIZES
+from rankprune.run._judged_rows import PLANNED_SIZES, planned_width
 
 if TYPE_CHECKING:
     from rankprune.run._label_check import LabelCheck
@@ -62,7 +62,7 @@ def _width_after(check: LabelCheck) -> float | None:
     is_fast = not check.out_of_fold or check.settings.scorer is None
     if check.n_rows > (_MOST_IF_FAST if is_fast else _MOST_ROWS):
         return None
-    return check.planned_audit((BATCH,))[BATCH]["model"]
+    return planned_width(check, BATCH)
 
 
 def sizes_to_plan(check: LabelCheck, size: int | None = None) -> list[int]:

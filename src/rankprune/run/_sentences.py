@@ -119,7 +119,7 @@ def _next_judged(check: LabelCheck, can: str) -> str:
 
 
 def offer_line(check: LabelCheck, offer: Offer | None, command: str) -> str:
-    """Return the offer to judge rows, with the command that does it; nothing if there is none."""
+    """Return the offer to judge rows, with the command that does it, or an empty text."""
     if offer is None:
         return ""
     rows = count(offer.n_rows, "row")

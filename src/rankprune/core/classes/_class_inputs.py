@@ -208,7 +208,7 @@ def codes_of_labels(
         row = int(np.flatnonzero(codes == stranger)[0])
         raise ValueError(
             f"{name} must be among classes {_shown(known)}; row {row} holds "
-            f"{found.tolist()[stranger]!r}. Add it to classes, with a column of its own, or leave "
+            f"{found.tolist()[stranger]!r}. Add it to classes, together with its column, or leave "
             "these rows out."
         )
     return columns.astype(_code_type(len(known)))[codes], known
