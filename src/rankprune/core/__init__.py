@@ -35,6 +35,7 @@ from rankprune.core._theory import (
 from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
 from rankprune.core.classes._class_pruning import ClassPruning, ClassSuspects
+from rankprune.core.classes._class_verdict import ClassVerdict, answered_matrix, judge_matrix
 from rankprune.core.classes._matrix_estimators import MATRIX_ESTIMATORS
 from rankprune.core.classes._noise_matrix import MatrixIntervals, NoiseMatrix
 from rankprune.core.counting._sketch import ScoreSketch
@@ -46,6 +47,7 @@ __all__ = [
     "NOISE_ESTIMATORS",
     "ClassPruning",
     "ClassSuspects",
+    "ClassVerdict",
     "ConfidentCounts",
     "ConfidentState",
     "Cutoff",
@@ -62,6 +64,7 @@ __all__ = [
     "Suspects",
     "Verdict",
     "add_uniform_rows",
+    "answered_matrix",
     "correction_weights",
     "estimate_noise_rates",
     "expected_noise_rates",
@@ -71,6 +74,7 @@ __all__ = [
     "ideal_thresholds",
     "importance_weights",
     "judge_labels",
+    "judge_matrix",
     "label_dependent_weights",
     "make_gaussians",
     "noise_rate_intervals",

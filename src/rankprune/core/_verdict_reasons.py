@@ -24,6 +24,7 @@ COVERAGE = {
 
 NOT_RELIABLE = "not reliable: the probabilities do not tell the labels apart"
 AUC_REASON = "the lower 95% bound of their AUC is not above 1/2"
+AGREEMENT_REASON = "predictions agree with labels no more often than by chance"
 SAME_BIN_REASON = (
     "too many of them are equal to within 1%, so their AUC is not surely above 1/2; spread them "
     "out, such as by their ranks"
