@@ -19,6 +19,7 @@ from rankprune.core._inputs import (
     validate_batch,
     validate_inputs,
 )
+from rankprune.core._mass import mass_kept
 from rankprune.core._noise_rates import NoiseRates, validate_noise_rates
 from rankprune.core.classes._class_inputs import (
     column_for_two,
@@ -31,9 +32,6 @@ from rankprune.core.counting._histogram import ScoreHistogram
 from rankprune.core.counting._kernel import kernel_for
 from rankprune.core.counting._selection import Ranked, value_of_rank
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
-
-# A remainder below this share of a row's weight is rounding error, not weight to keep.
-_NO_RESIDUE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -262,9 +260,9 @@ def prune_labels(
     Returns
     -------
     Pruning or ClassPruning
-        With a matrix, a `ClassPruning` of exactly ``round(error_rate * n)`` rows of each label:
-        those whose label is the least likely, compared with the best other class. Otherwise it
-        drops exactly ``round(label_error_rate * n)`` rows of each label. Whole-number weights
+        Exactly ``round(label_error_rate * n)`` rows of each label are dropped. With a matrix, a
+        `ClassPruning` of those whose label is the least likely, compared with the best other
+        class. Whole-number weights
         count rows, so weights of 1 change nothing; with other weights, that share of the mass is
         dropped, without rounding. The row at the boundary keeps the rest of its weight. Rows that
         tie at a cut-off are dropped in row order. At least one row of each label is kept.
@@ -286,8 +284,8 @@ def prune_labels(
     ([1, 5], 0.2, 0.6)
     """
     if isinstance(noise_rates, NoiseMatrix):
-        refuse_for_two_labels(sample_weight=sample_weight, pos_label=pos_label)
-        return prune_classes(labels, probabilities, noise_rates, classes)
+        refuse_for_two_labels(pos_label=pos_label)
+        return prune_classes(labels, probabilities, noise_rates, classes, sample_weight)
     if classes is not None or is_matrix(probabilities):
         validate_noise_rates(noise_rates)
         probabilities = column_for_two(labels, probabilities, classes, pos_label)
@@ -336,8 +334,8 @@ def rank_suspects(
     ([2, 1, 5], [0.25, 0.0, 0.0])
     """
     if isinstance(noise_rates, NoiseMatrix):
-        refuse_for_two_labels(sample_weight=sample_weight, pos_label=pos_label)
-        return rank_classes(labels, probabilities, noise_rates, classes)
+        refuse_for_two_labels(pos_label=pos_label)
+        return rank_classes(labels, probabilities, noise_rates, classes, sample_weight)
     if classes is not None or is_matrix(probabilities):
         validate_noise_rates(noise_rates)
         probabilities = column_for_two(labels, probabilities, classes, pos_label)
@@ -417,13 +415,9 @@ def _prune_mass(
         members = np.flatnonzero((inputs.is_positive == label) & (sample_weight > 0))
         scores = inputs.probabilities[members] if label else -inputs.probabilities[members]
         members = members[np.argsort(scores, kind="stable")]
-        # The mass up to each row that is left after removing the target from the front.
-        left = np.cumsum(sample_weight[members]) - target
-        left[left < _NO_RESIDUE * sample_weight[members]] = 0
-        if left[-1] == 0:
+        kept[members], is_emptied = mass_kept(sample_weight[members], target)
+        if is_emptied:
             _warn_almost_emptied(name)
-            left[-1] = sample_weight[members[-1]]
-        kept[members] = np.minimum(left, sample_weight[members])
         touched = members[kept[members] < sample_weight[members]]
         cutoffs.append(float(inputs.probabilities[touched[-1]]) if touched.size else None)
         masses.append(float((sample_weight[members] - kept[members]).sum()))

@@ -145,9 +145,8 @@ def test_rates_and_probabilities_must_fit(function):
         function(labels, scores, matrix, classes=[2, 1, 0])
     with pytest.raises(ValueError, match="two-dimensional"):
         function(labels, scores[:, 0], matrix)
-    for name in ("sample_weight", "pos_label"):
-        with pytest.raises(ValueError, match=f"{name} must be None for more than two classes"):
-            function(labels, scores, matrix, **{name: 1})
+    with pytest.raises(ValueError, match="pos_label must be None for more than two classes"):
+        function(labels, scores, matrix, pos_label=1)
     with pytest.raises(ValueError, match=r"row 2 holds 9\. Add it to classes"):
         function([0, 1, 9], scores[:3], matrix)
 

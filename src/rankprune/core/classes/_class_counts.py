@@ -78,6 +78,16 @@ class ClassSums:
             np.maximum(self.highest, other.highest),
         )
 
+    def times(self, number: int) -> ClassSums:
+        """Return the sums over rows that each occur so many times."""
+        return replace(
+            self,
+            n_labels=number * self.n_labels,
+            coarse=number * self.coarse,
+            fine=number * self.fine,
+            columns=number * self.columns,
+        )
+
     def reordered(self, order: NDArray[np.intp]) -> ClassSums:
         """Return the sums with the classes in another order."""
         return ClassSums(*(getattr(self, field.name)[order] for field in fields(self)))
@@ -205,6 +215,10 @@ class ClassCounts:
             self.first + other.first,
         )
 
+    def times(self, number: int) -> ClassCounts:
+        """Return the counts of rows that each occur so many times."""
+        return ClassCounts(*(number * getattr(self, field.name) for field in fields(self)))
+
     def reordered(self, order: NDArray[np.intp]) -> ClassCounts:
         """Return the counts with the classes in another order."""
         both = np.ix_(order, order)
@@ -215,12 +229,15 @@ class ClassCounts:
             first=self.first[:, order],
         )
 
-    def tells_apart(self) -> bool:
-        """Return whether predictions agree with labels more often than by chance."""
-        n_rows = int(self.first[0].sum())
-        expected = float(self.first[0] @ self.predicted.sum(axis=1)) / n_rows**2
+    def tells_apart(self, n_rows: float) -> bool:
+        """Return whether predictions agree with labels more often than by chance.
+
+        The counts are as informative as those of ``n_rows`` rows.
+        """
+        mass = int(self.first[0].sum())
+        expected = float(self.first[0] @ self.predicted.sum(axis=1)) / mass**2
         spread = (expected * (1 - expected) / n_rows) ** 0.5
-        return bool(self.first[1].sum() / n_rows > expected + _ONE_SIDED * spread)
+        return bool(self.first[1].sum() / mass > expected + _ONE_SIDED * spread)
 
 
 def favored(

@@ -16,6 +16,7 @@ from rankprune.core._inputs import (
     as_array,
     one_dimensional,
     real_numbers,
+    validate_sample_weight,
     values_of_labels,
 )
 from rankprune.core._label_values import (
@@ -38,14 +39,19 @@ _ADVICE = "Pass the result of predict_proba."
 
 @dataclass(frozen=True)
 class ClassInputs:
-    """Labels as numbers of columns, the classes in the order of columns, and the scores."""
+    """Labels as numbers of columns, the classes in the order of columns, scores and weights."""
 
     codes: Codes
     classes: NDArray[Any]
     probabilities: FloatArray
+    sample_weight: Reals | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def rows(self, rows: NDArray[Any]) -> ClassInputs:
+        """Return some of the rows, without weights."""
+        return ClassInputs(self.codes[rows], self.classes, self.probabilities[rows])
 
     def blocks(self) -> Iterator[tuple[slice, NDArray[np.intp], Reals]]:
         """Yield rows, their labels and their scores as float64; a bad row is an error."""
@@ -70,7 +76,10 @@ def is_matrix(probabilities: Any) -> bool:
 
 
 def validate_class_inputs(
-    labels: ArrayLike, probabilities: ArrayLike, classes: ArrayLike | None = None
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> ClassInputs:
     """Return labels and scores, checked against each other; rows are checked as they are read."""
     values = values_of_labels(labels, "labels")
@@ -102,7 +111,8 @@ def validate_class_inputs(
             f"probabilities must have one row per label, got {len(scores)} rows for {len(codes)} "
             "labels. Check that both come from the same rows."
         )
-    return ClassInputs(codes, known, real_numbers(scores, "probabilities", _ADVICE))
+    weight = validate_sample_weight(sample_weight, len(codes))
+    return ClassInputs(codes, known, real_numbers(scores, "probabilities", _ADVICE), weight)
 
 
 def classes_or_column(
@@ -120,15 +130,16 @@ def classes_or_column(
             f"probabilities of shape {np.shape(probabilities)}. Pass all of predict_proba(X), or "
             "leave classes out."
         )
-    inputs = validate_class_inputs(labels, probabilities, classes)
-    if len(inputs.classes) == 2:
-        for _ in inputs.blocks():  # checks the rows
+    inputs = validate_class_inputs(labels, probabilities, classes, sample_weight)
+    if len(inputs.classes) == 2 or inputs.sample_weight is not None:
+        for _ in inputs.blocks():  # checks the rows, whatever their weight
             pass
+    if len(inputs.classes) == 2:
         column = int(sorted_order(inputs.classes)[-1])
         if pos_label is not None and not are_equal(pos_label, inputs.classes.tolist()[column]):
             column = 1 - column  # a label that is neither is refused with the labels
         return np.ascontiguousarray(inputs.probabilities[:, column])
-    refuse_for_two_labels(sample_weight=sample_weight, pos_label=pos_label)
+    refuse_for_two_labels(pos_label=pos_label)
     return inputs
 
 

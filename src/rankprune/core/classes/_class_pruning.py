@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankprune.core._auc import are_counts
 from rankprune.core._inputs import BoolArray
 from rankprune.core._label_values import are_equal
+from rankprune.core._mass import mass_kept
 from rankprune.core.classes._class_counts import own_and_best_other
 from rankprune.core.classes._class_inputs import ClassInputs, label_counts, validate_class_inputs
 from rankprune.core.classes._noise_matrix import NoiseMatrix
@@ -33,8 +35,11 @@ class ClassPruning:
         Margin of the last row pruned of each label: the highest such. NaN if no row is pruned.
         A margin is the logarithm of the score of the label over the best other score.
     n_pruned : ndarray of shape (n_classes,)
-        Number of rows dropped of each label.
+        Number of rows dropped of each label, or their mass if rows are weighted.
     classes : ndarray of shape (n_classes,)
+    sample_weight : ndarray or None
+        If rows are weighted: the weight that each row keeps, 0 for dropped rows and a part of the
+        weight for a row at the cut-off.
 
     Examples
     --------
@@ -48,8 +53,9 @@ class ClassPruning:
 
     mask: BoolArray
     cutoffs: Reals
-    n_pruned: NDArray[np.int64]
+    n_pruned: NDArray[Any]
     classes: NDArray[Any]
+    sample_weight: Reals | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,22 +91,34 @@ class ClassSuspects:
 
 
 def prune_classes(
-    labels: ArrayLike, probabilities: ArrayLike, matrix: NoiseMatrix, classes: ArrayLike | None
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    matrix: NoiseMatrix,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None = None,
 ) -> ClassPruning:
     """Return which rows to drop: of each label, as many as are wrong, with the lowest margins."""
-    inputs = inputs_for(labels, probabilities, matrix, classes)
+    return prune_rows(inputs_for(labels, probabilities, matrix, classes, sample_weight), matrix)
+
+
+def prune_rows(inputs: ClassInputs, matrix: NoiseMatrix) -> ClassPruning:
+    """Return which of checked rows to drop; their columns are in the order of the matrix."""
     return _prune(inputs, ratios_of_rows(inputs), matrix)
 
 
 def rank_classes(
-    labels: ArrayLike, probabilities: ArrayLike, matrix: NoiseMatrix, classes: ArrayLike | None
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    matrix: NoiseMatrix,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None = None,
 ) -> ClassSuspects:
     """Return the rows that `prune_classes` drops, the lowest margin first."""
-    inputs = inputs_for(labels, probabilities, matrix, classes)
+    inputs = inputs_for(labels, probabilities, matrix, classes, sample_weight)
     ratios = ratios_of_rows(inputs)
     rows = np.flatnonzero(_prune(inputs, ratios, matrix).mask)
     rows = rows[np.argsort(ratios[rows], kind="stable")]
-    few = ClassInputs(inputs.codes[rows], inputs.classes, inputs.probabilities[rows])
+    few = inputs.rows(rows)
     suggested, found = np.zeros(len(rows), dtype=np.intp), np.zeros(len(rows))
     for part, codes, scores in few.blocks():
         others, places = scores.copy(), np.arange(len(codes))
@@ -111,11 +129,15 @@ def rank_classes(
 
 
 def inputs_for(
-    labels: ArrayLike, probabilities: ArrayLike, matrix: NoiseMatrix, classes: ArrayLike | None
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    matrix: NoiseMatrix,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None = None,
 ) -> ClassInputs:
     """Return checked rows, whose columns are in the order of a matrix."""
     inputs = validate_class_inputs(
-        labels, probabilities, matrix.classes if classes is None else classes
+        labels, probabilities, matrix.classes if classes is None else classes, sample_weight
     )
     given, known = inputs.classes.tolist(), matrix.classes.tolist()
     if len(given) != len(known) or not all(map(are_equal, given, known)):
@@ -147,20 +169,27 @@ def rows_to_prune_by_class(matrix: NoiseMatrix, n_labels: NDArray[np.int64]) -> 
     rates = matrix.error_rates.tolist()
     counts = [round(rate * n) for rate, n in zip(rates, n_labels.tolist(), strict=True)]
     emptied = [k for k, n in enumerate(n_labels.tolist()) if 0 < n <= counts[k]]
-    if emptied:
-        names = matrix.classes[emptied].tolist()
-        warn_caller(
-            f"The rates would prune every row labeled {', '.join(map(repr, names[:6]))}"
-            f"{', ...' if len(names) > 6 else ''}; the most believable row of each was kept. "
-            "Check the rates, or use a stronger classifier.",
-            ClassAlmostEmptiedWarning,
-        )
+    _warn_almost_emptied(matrix, emptied)
     for k in emptied:
         counts[k] = int(n_labels[k]) - 1
     return np.array(counts, dtype=np.int64)
 
 
+def _warn_almost_emptied(matrix: NoiseMatrix, emptied: list[int]) -> None:
+    if not emptied:
+        return
+    names = matrix.classes[emptied].tolist()
+    warn_caller(
+        f"The rates would prune every row labeled {', '.join(map(repr, names[:6]))}"
+        f"{', ...' if len(names) > 6 else ''}; the most believable row of each was kept. "
+        "Check the rates, or use a stronger classifier.",
+        ClassAlmostEmptiedWarning,
+    )
+
+
 def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPruning:
+    if inputs.sample_weight is not None:
+        return _prune_mass(inputs, inputs.sample_weight, ratios, matrix)
     k = len(inputs.classes)
     n_labels = label_counts(inputs.codes, k)
     counts = rows_to_prune_by_class(matrix, n_labels)
@@ -177,3 +206,28 @@ def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPrun
         mask[ties[: count - int(np.count_nonzero(below))]] = True
         cutoffs[column] = np.log(cutoff)
     return ClassPruning(mask, cutoffs, counts, inputs.classes)
+
+
+def _prune_mass(
+    inputs: ClassInputs, sample_weight: Reals, ratios: Reals, matrix: NoiseMatrix
+) -> ClassPruning:
+    """Prune a whole number of rows if weights count rows, otherwise mass without rounding."""
+    k = len(inputs.classes)
+    masses = np.bincount(inputs.codes, sample_weight, k)
+    if are_counts(sample_weight):
+        targets = rows_to_prune_by_class(matrix, masses.astype(np.int64)).astype(np.float64)
+    else:
+        targets = matrix.error_rates * masses * matrix.reliable
+    kept, cutoffs, emptied = sample_weight.copy(), np.full(k, np.nan), []
+    for column in np.flatnonzero(targets).tolist():
+        members = np.flatnonzero((inputs.codes == column) & (sample_weight > 0))
+        members = members[np.argsort(ratios[members], kind="stable")]
+        kept[members], is_emptied = mass_kept(sample_weight[members], float(targets[column]))
+        emptied += [column] * is_emptied
+        touched = members[kept[members] < sample_weight[members]]
+        if touched.size:
+            cutoffs[column] = np.log(ratios[touched[-1]])
+    _warn_almost_emptied(matrix, emptied)
+    mask = (kept == 0) & (sample_weight > 0)
+    n_pruned = np.bincount(inputs.codes, sample_weight - kept, k)
+    return ClassPruning(mask, cutoffs, n_pruned, inputs.classes, kept)

@@ -19,27 +19,37 @@ def estimate_noise_matrix(inputs: ClassInputs, method: Any = None) -> NoiseMatri
     """Return the noise matrix of checked rows, with a warning if scores say nothing of labels."""
     estimator = find_matrix_estimator(method)
     tally = Tally.of(inputs)
-    reliable = tally.counts.tells_apart()
+    reliable = tally.tells_apart()
     if not reliable:
-        warn_caller(
-            "The probabilities do not tell the labels apart: predictions agree with labels no "
-            "more often than by chance. A noise matrix estimated from them is not reliable and "
-            "prunes nothing. Use a stronger classifier or more rows, or check the order of the "
-            "columns against classes.",
-            UninformativeProbabilitiesWarning,
-        )
+        _warn_uninformative()
     order = sorted_order(inputs.classes)
     confident = tally.counts.confident.sum(axis=0)
     matrix = NoiseMatrix(
         estimator(tally),
         inputs.classes[order],
         thresholds=tally.thresholds.own,
-        n_labels=tally.sums.n_labels,
+        n_labels=tally.rows_of_labels,
         uncounted=tuple(inputs.classes[order][confident == 0].tolist()),
         reliable=reliable,
     )
     matrix = replace(matrix, intervals=intervals_of(tally, matrix))
     return _reordered(matrix, inputs.classes, np.argsort(order))
+
+
+def warn_if_labels_are_not_told_apart(inputs: ClassInputs) -> None:
+    """Warn if scores say nothing of labels, although the noise matrix is known."""
+    if not Tally.of(inputs).tells_apart():
+        _warn_uninformative()
+
+
+def _warn_uninformative() -> None:
+    warn_caller(
+        "The probabilities do not tell the labels apart: predictions agree with labels no more "
+        "often than by chance. A noise matrix estimated from them is not reliable and prunes "
+        "nothing; a known one would prune almost at random. Use a stronger classifier or more "
+        "rows, or check the order of the columns against classes.",
+        UninformativeProbabilitiesWarning,
+    )
 
 
 def _reordered(matrix: NoiseMatrix, classes: NDArray[Any], order: NDArray[np.intp]) -> NoiseMatrix:

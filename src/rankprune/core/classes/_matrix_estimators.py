@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from rankprune.core.classes._class_counts import (
 )
 from rankprune.core.classes._class_inputs import ClassInputs, sorted_order
 from rankprune.core.classes._noise_matrix import joint_of
+from rankprune.core.classes._repeated_rows import repeated_parts, rows_behind
 
 Reals = NDArray[np.float64]
 
@@ -25,26 +26,42 @@ Reals = NDArray[np.float64]
 class Tally:
     """All that the estimators need to know of some rows; its size does not depend on their number.
 
-    Its classes are in sorted order, so that the order of the columns changes no result.
+    Its classes are in sorted order, so that the order of the columns changes no result. The counts
+    are as informative as those of ``n_rows`` rows of weight 1.
     """
 
     sums: ClassSums
     counts: ClassCounts
     thresholds: ClassThresholds
+    n_rows: float
 
     @classmethod
     def of(cls, inputs: ClassInputs) -> Tally:
         """Return the tally of rows, with the classes in sorted order."""
         order = sorted_order(inputs.classes)
-        sums = ClassSums.of(inputs)
-        counts = ClassCounts.of(inputs, sums.thresholds())
+        parts = repeated_parts(inputs)
+        sums = reduce(ClassSums.merge, (ClassSums.of(rows).times(n) for n, rows in parts()))
+        bounds = sums.thresholds()
+        counts = reduce(
+            ClassCounts.merge, (ClassCounts.of(rows, bounds).times(n) for n, rows in parts())
+        )
         sums = sums.reordered(order)
-        return cls(sums, counts.reordered(order), sums.thresholds())
+        return cls(sums, counts.reordered(order), sums.thresholds(), rows_behind(inputs))
 
     @property
     def label_shares(self) -> Reals:
         """Return the share of rows with each label."""
         return np.asarray(self.sums.n_labels / self.sums.n_labels.sum())
+
+    @property
+    def rows_of_labels(self) -> NDArray[Any]:
+        """Return the number of rows of weight 1 that those with each label are as good as."""
+        mass = int(self.sums.n_labels.sum())
+        return self.sums.n_labels if self.n_rows == mass else self.label_shares * self.n_rows
+
+    def tells_apart(self) -> bool:
+        """Return whether predictions agree with labels more often than by chance."""
+        return self.counts.tells_apart(self.n_rows)
 
     @cached_property
     def confident_joint(self) -> Reals:

@@ -118,14 +118,15 @@ def intervals_of(
 def summaries_of(tally: Tally) -> Reals:
     """Return numbers that describe all rows, whatever the number of classes."""
     shares, counts = tally.label_shares, tally.counts
-    n_classes, n_rows = len(shares), float(tally.sums.n_labels.sum())
+    n_classes, n_rows = len(shares), tally.n_rows
+    mass = float(tally.sums.n_labels.sum())
     tables = confident_counts(tally), prediction_table(tally)
     own, middle = (
         np.where(np.isfinite(one), one, 0.0)
         for one in (tally.thresholds.own, tally.thresholds.middle)
     )
     disagree, sure = _by_confidence(counts.sure)
-    apart = counts.apart[::-1].cumsum()[::-1] / n_rows
+    apart = counts.apart[::-1].cumsum()[::-1] / mass
     entropy = -(shares * np.log(np.maximum(shares, _TINY))).sum() / np.log(n_classes)
     others = shares @ (2 * middle - own)
     return np.concatenate(
@@ -137,7 +138,7 @@ def summaries_of(tally: Tally) -> Reals:
             np.sqrt(apart[list(_APART_FROM)]),
             *map(_shape_of, tables),
             [np.log(n_classes) / 3, np.log(n_rows) / 9, np.log(n_rows / n_classes) / 6, entropy],
-            [counts.confident.sum() / n_rows],
+            [counts.confident.sum() / mass],
         ]
     )
 
@@ -151,7 +152,7 @@ def label_summaries_of(tally: Tally) -> Reals:
         for sums in (table.sum(axis=1), table.sum(axis=0)):
             columns.append(np.sqrt(((sums - right) / np.maximum(sums, _TINY)).clip(0, 1)))
     own = np.where(np.isfinite(tally.thresholds.own), tally.thresholds.own, 0.0)
-    sizes = np.maximum(shares * len(shares), 1e-3), np.maximum(tally.sums.n_labels, 0.5)
+    sizes = np.maximum(shares * len(shares), 1e-3), np.maximum(tally.rows_of_labels, 0.5)
     return np.column_stack([*columns, own, np.log(sizes[0]), np.log(sizes[1]) / 5])
 
 
