@@ -102,7 +102,12 @@ def expected_stretches(
     margins = np.concatenate([MIDDLES - cutoffs[1], cutoffs[0] - MIDDLES])
     order = np.argsort(-margins, kind="stable")
     rows = sketch.counts.ravel()[order]
-    wrong = rows * _believable(chances(sketch, rates)).ravel()[order]
+    wrong = rows * believable(chances(sketch, rates)).ravel()[order]
+    return stretches_of(rows, wrong, n_listed)
+
+
+def stretches_of(rows: Reals, wrong: Reals, n_listed: int) -> tuple[Stretch, ...]:
+    """Return a list in parts, given the rows along it and how many of them are likely wrong."""
     reached, expected = (np.concatenate([[0.0], np.cumsum(part)]) for part in (rows, wrong))
     ends = [end for end in _ENDS if end < n_listed]
     while ends and ends[-1] >= _ENDS[-1] and 2 * ends[-1] < n_listed:
@@ -139,16 +144,20 @@ def chances(sketch: ScoreSketch, rates: NoiseRates) -> Reals:
     )
 
 
-def _believable(chance: Reals) -> Reals:
+def believable(chance: Reals) -> Reals:
     """Return chances as they turn out: the more certain a label looks wrong, the less so."""
     return chance * (1 - _DOUBT * chance)
 
 
 def _scaled(wrong: Reals, right: Reals, rows: Reals, share: float) -> Reals:
     """Return wrong / (wrong + right) with the odds multiplied until the mean is a share."""
+    return scaled(np.log(wrong + _TINY) - np.log(right + _TINY), rows, share)
+
+
+def scaled(odds: Reals, rows: Reals, share: float) -> Reals:
+    """Return chances with these log-odds, moved alike until their mean over rows is a share."""
     if share == 0:
         return np.zeros(len(rows))
-    odds = np.log(wrong + _TINY) - np.log(right + _TINY)
     low, high = -60.0, 60.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
