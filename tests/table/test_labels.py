@@ -5,7 +5,7 @@ from noisy_table import write_csv
 from rankprune.exceptions import TableError
 from rankprune.table import open_table
 from rankprune.table._embeddings import read_embeddings
-from rankprune.table._labels import read_labels
+from rankprune.table._labels import find_labels, read_labels
 from rankprune.table._special_columns import read_flags, read_probabilities, read_texts
 
 pytest.importorskip("duckdb")
@@ -54,21 +54,57 @@ def test_a_positive_label_that_is_not_obvious_gets_a_note(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (
-            ["a", "b", "c", "a"],
-            r"two values; 'y' has 3: 'a' \(2 rows\).*one value against the rest",
-        ),
         (["a", "a"], r"two values; 'y' has one: 'a' \(2 rows\)"),
         (["", " "], r"two values; 'y' is empty in every row"),
-        ([str(i) for i in range(30)], r"'y' has 20 or more:.*and more"),
+        ([str(i) for i in range(1100)], r"at most 1,000 values; 'y' has more:.*and more"),
         (["a", "b", ""], r"1 of 3 rows have no 'y'.*drop_unlabeled=True"),
         (["a", "b", "NA"], r"1 of 3 rows have no 'y'"),
         (["a", "NA", "a"], r"two values; 'y' has one: 'a' \(2 rows\)"),
     ],
 )
-def test_labels_without_exactly_two_values_are_refused(tmp_path, cells, message):
+def test_labels_of_one_value_or_of_too_many_are_refused(tmp_path, cells, message):
     with pytest.raises(TableError, match=message):
         labels_of(tmp_path, cells)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            ["a", "b", "c", "a"],
+            r"two values; 'y' has 3: 'a' \(2 rows\).*one value against the rest",
+        ),
+        ([str(i) for i in range(30)], r"'y' has 20 or more:.*and more"),
+    ],
+)
+def test_more_than_two_labels_are_refused_where_there_must_be_two(tmp_path, cells, message):
+    with opened(tmp_path, cells) as table, pytest.raises(TableError, match=message):
+        find_labels(table, "y")
+
+
+@pytest.mark.parametrize(
+    ("cells", "names"),
+    [
+        (["b", "c", "a", "b"], ("a", "b", "c")),
+        (["10", "9", "-1", "9"], ("-1", "9", "10")),
+        (["10", "9", "x", "9"], ("10", "9", "x")),
+        (["it's", '"; --', "x", "x"], ('"; --', "it's", "x")),
+    ],
+)
+def test_more_than_two_labels_are_numbered_in_sorted_order(tmp_path, cells, names):
+    found = labels_of(tmp_path, [*cells, ""], drop_unlabeled=True)
+    assert found.names == names
+    assert found.are_many
+    assert [names[code] for code in found.codes] == cells
+    assert found.rows.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("argument", ["positive", "negative"])
+def test_names_of_two_labels_are_refused_for_more(tmp_path, argument):
+    with pytest.raises(
+        TableError, match="must be None for more than two labels; 'y' has 3, got 'a'"
+    ):
+        labels_of(tmp_path, ["a", "b", "c"], **{argument: "a"})
 
 
 def test_rows_without_a_label_are_left_out_with_drop_unlabeled(tmp_path):

@@ -115,23 +115,16 @@ class _CloserLook:
 
 @dataclass(frozen=True)
 class _BesideLabel:
-    """The first and last value of a column in sorted order, in positive and in negative rows."""
+    """Numbers of labels, of values of a column, and of pairs of both, where neither is missing."""
 
-    positive_low: str | None
-    positive_high: str | None
-    negative_low: str | None
-    negative_high: str | None
+    n_labels: int
+    n_values: int
+    n_pairs: int
 
     @property
     def copies_label(self) -> bool:
-        """Return whether all positive rows share one value and all negative rows another."""
-        return (
-            self.positive_low is not None
-            and self.negative_low is not None
-            and self.positive_low == self.positive_high
-            and self.negative_low == self.negative_high
-            and self.positive_low != self.negative_low
-        )
+        """Return whether all rows of a label share one value, and each label has its own."""
+        return 1 < self.n_labels == self.n_values == self.n_pairs
 
 
 @dataclass(frozen=True)
@@ -157,7 +150,7 @@ def plan_columns(
     ----------
     table : Table
     label : str
-        SQL that is 1 for positive labels, 0 for negative ones, and NULL for missing ones.
+        SQL that is the number of the label, and NULL if it is missing.
     special : sequence of str
         Columns that are not features, such as the label, the identifier and the groups.
     drop, keep : str or sequence of str

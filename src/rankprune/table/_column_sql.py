@@ -96,11 +96,8 @@ def look_sql(table: Table, name: str) -> list[str]:
 def beside_sql(table: Table, name: str, label: str) -> list[str]:
     """Return the aggregates by label, in the order of the fields of ``_BesideLabel``."""
     text = f"CAST(c{table.position(name)} AS VARCHAR)"
-    return [
-        f"{end}({text}) FILTER (WHERE {label} = {value})"
-        for value in (1, 0)
-        for end in ("min", "max")
-    ]
+    labeled = f"FILTER (WHERE {label} IS NOT NULL AND {text} IS NOT NULL)"
+    return [f"count(DISTINCT {values}) {labeled}" for values in (label, text, f"({label}, {text})")]
 
 
 def closer_sql(table: Table, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Read the labels of a table: their two values, which is positive, and which are missing."""
+"""Read the labels of a table: their values, which of two is positive, and which are missing."""
 
 from __future__ import annotations
 
@@ -32,57 +32,71 @@ _OBVIOUS = {
     ("legit", "fraud"),
     ("unlabeled", "labeled"),
 }
-# Maximum number of distinct values to read from the label column.
-_MAX_VALUES = 20
+# Maximum number of labels, and of distinct values to read where there must be two.
+MAX_CLASSES, _MAX_VALUES = 1_000, 20
 # Cells that mean "no label", unless pos_label or neg_label names them.
 _NO_LABEL = ("", "na", "n/a", "nan", "null", "none", "?")
 
 
 @dataclass(frozen=True)
-class Labels:
-    """The labels of a table.
+class LabelNames:
+    """The values of a label column.
 
     Attributes
     ----------
-    positive, negative : str
-        The two values, as text.
-    rows : ndarray of int
-        Positions of the labeled rows.
-    is_positive : ndarray of bool
-        Whether the label is positive, for each of these rows.
+    names : tuple of str
+        The values as text, in the order of their numbers: the negative label and the positive one,
+        or more than two in sorted order.
     sql : str
-        SQL for the label over the columns of the table: 1, 0, or NULL if it is missing.
+        SQL for the number of the label over the columns of the table, or NULL if it is missing.
+    n_missing : int
+        Number of rows without a label.
     notes : tuple of str
         Decisions about the labels that the user should know.
     """
 
-    positive: str
-    negative: str
-    rows: NDArray[np.intp]
-    is_positive: NDArray[np.bool_]
-    sql: str
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class LabelNames:
-    """The two values of a label column.
-
-    Attributes
-    ----------
-    positive, negative : str
-    sql : str
-        SQL for the label over the columns of the table: 1, 0, or NULL if it is missing.
-    n_missing : int
-        Number of rows without a label.
-    notes : tuple of str
-    """
-
-    positive: str
-    negative: str
+    names: tuple[str, ...]
     sql: str
     n_missing: int
     notes: tuple[str, ...]
+
+    @property
+    def negative(self) -> str:
+        """Return the negative label of two."""
+        return self.names[0]
+
+    @property
+    def positive(self) -> str:
+        """Return the positive label of two."""
+        return self.names[1]
+
+    @property
+    def are_many(self) -> bool:
+        """Return whether there are more than two labels."""
+        return len(self.names) > 2
+
+
+@dataclass(frozen=True)
+class Labels(LabelNames):
+    """The labels of a table.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Positions of the labeled rows.
+    codes : ndarray of int
+        The number of the label of each of these rows.
+    names, sql, n_missing, notes
+        As in `LabelNames`.
+    """
+
+    rows: NDArray[np.intp]
+    codes: NDArray[np.intp]
+
+    @property
+    def is_positive(self) -> NDArray[np.bool_]:
+        """Return whether each of these rows has the positive label of two."""
+        return np.asarray(self.codes == 1)
 
 
 def read_labels(
@@ -99,19 +113,26 @@ def read_labels(
     ----------
     table : Table
     label : str
-        The column of labels, which must have two values.
+        The column of labels, which must have at least two values.
     pos_label, neg_label : str, default=None
-        The positive and the negative value; see `check_table`.
+        The positive and the negative value of two; see `check_table`.
     drop_unlabeled : bool, default=False
         Leave out rows without a label; otherwise they raise an error.
     """
     found = find_labels(
-        table, label, pos_label=pos_label, neg_label=neg_label, drop_unlabeled=drop_unlabeled
+        table,
+        label,
+        pos_label=pos_label,
+        neg_label=neg_label,
+        drop_unlabeled=drop_unlabeled,
+        most=MAX_CLASSES,
     )
-    (values,) = table.fetch([f"CAST(coalesce({found.sql}, -1) AS TINYINT)"])
+    (values,) = table.fetch([f"CAST(coalesce({found.sql}, -1) AS SMALLINT)"])
     code = np.asarray(values)
     rows = np.flatnonzero(code >= 0)
-    return Labels(found.positive, found.negative, rows, code[rows] == 1, found.sql, found.notes)
+    return Labels(
+        found.names, found.sql, found.n_missing, found.notes, rows, code[rows].astype(np.intp)
+    )
 
 
 def find_labels(
@@ -121,17 +142,22 @@ def find_labels(
     pos_label: str | None = None,
     neg_label: str | None = None,
     drop_unlabeled: bool = False,
+    most: int = 2,
 ) -> LabelNames:
-    """Return the two values of the label column without reading every row; see `read_labels`."""
+    """Return the values of the label column without reading every row; see `read_labels`.
+
+    ``most`` is the largest number of labels that are allowed.
+    """
     cell = f"CAST(c{table.column(label, 'label')} AS VARCHAR)"
+    limit = max(_MAX_VALUES, most + len(_NO_LABEL) + 1)
     counted = table.query(
-        f"{cell} AS v, count(*) AS n", f"GROUP BY v ORDER BY n DESC, v LIMIT {_MAX_VALUES}"
+        f"{cell} AS v, count(*) AS n", f"GROUP BY v ORDER BY n DESC, v LIMIT {limit}"
     )
     counts = dict(counted)
     named = (pos_label, neg_label)
     missing = [value for value in counts if value is None or means_none(value, *named)]
     values = [value for value in counts if value not in missing]
-    _refuse_other_than_two(label, values, missing, counts)
+    _refuse_other_numbers(label, values, missing, counts, most, len(counts) == limit)
     n_missing = sum(counts[value] for value in missing)
     notes = []
     if n_missing and not drop_unlabeled:
@@ -142,12 +168,36 @@ def find_labels(
     if n_missing:
         were = "was" if n_missing == 1 else "were"
         notes.append(f"{_rows(n_missing)} without a label {were} left out.")
-    chosen, note = _positive(values, pos_label, neg_label, label)
-    if note is not None:
-        notes.append(note)
-    (other,) = (value for value in values if value != chosen)
-    sql = f"CASE {cell} WHEN {sql_text(chosen)} THEN 1 WHEN {sql_text(other)} THEN 0 END"
-    return LabelNames(chosen, other, f"({sql})", n_missing, tuple(notes))
+    if len(values) > 2:
+        _refuse_names_of_two(label, values, pos_label, neg_label)
+        names = _in_order(values)
+    else:
+        chosen, note = _positive(values, pos_label, neg_label, label)
+        if note is not None:
+            notes.append(note)
+        (other,) = (value for value in values if value != chosen)
+        names = (other, chosen)
+    cases = " ".join(f"WHEN {sql_text(name)} THEN {code}" for code, name in enumerate(names))
+    return LabelNames(names, f"(CASE {cell} {cases} END)", n_missing, tuple(notes))
+
+
+def _in_order(values: list[str]) -> tuple[str, ...]:
+    """Return labels in sorted order: as numbers if all of them are."""
+    try:
+        return tuple(sorted(values, key=lambda value: (float(value), value)))
+    except ValueError:
+        return tuple(sorted(values))
+
+
+def _refuse_names_of_two(
+    column: str, values: list[str], pos_label: str | None, neg_label: str | None
+) -> None:
+    for argument, asked in (("pos_label", pos_label), ("neg_label", neg_label)):
+        if asked is not None:
+            raise TableError(
+                f"{argument} must be None for more than two labels; {column!r} has "
+                f"{len(values)}, got {asked!r}. Leave it out."
+            )
 
 
 def means_none(value: str, *named: str | None) -> bool:
@@ -155,21 +205,33 @@ def means_none(value: str, *named: str | None) -> bool:
     return value not in named and value.strip().lower() in _NO_LABEL
 
 
-def _refuse_other_than_two(
-    column: str, values: list[str], missing: list[str | None], counts: dict[Any, int]
+def _refuse_other_numbers(
+    column: str,
+    values: list[str],
+    missing: list[str | None],
+    counts: dict[Any, int],
+    most: int,
+    is_cut: bool,
 ) -> None:
-    if len(values) == 2:
+    """Raise an error unless there are at least two labels, and not too many."""
+    if 2 <= len(values) <= most:
         return
+    wanted = "two values" if most == 2 else "at least two values"
     shown = ", ".join(f"{value[:40]!r} ({_rows(counts[value])})" for value in values[:5])
     if not values:
-        raise TableError(f"label must have two values; {column!r} is empty in every row.")
+        raise TableError(f"label must have {wanted}; {column!r} is empty in every row.")
     if len(values) == 1:
         raise TableError(
-            f"label must have two values; {column!r} has one: {shown}. A check needs rows of "
+            f"label must have {wanted}; {column!r} has one: {shown}. A check needs rows of "
             f"both.{_hint(missing, counts)}"
         )
     more = "" if len(values) <= 5 else " and more"
-    number = f"{_MAX_VALUES} or more" if len(counts) == _MAX_VALUES else str(len(values))
+    number = f"{len(values)} or more" if is_cut else str(len(values))
+    if most > 2:
+        raise TableError(
+            f"label must have at most {most:,} values; {column!r} has more: {shown}{more}. If it "
+            "holds numbers to predict, or names that occur once, it is not a column of labels."
+        )
     raise TableError(
         f"label must have two values; {column!r} has {number}: {shown}{more}. To check one value "
         "against the rest, add a column that marks the rows with that value."

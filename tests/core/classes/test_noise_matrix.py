@@ -145,3 +145,20 @@ def test_the_dictionary_can_be_stored():
 def test_impossible_joints_are_refused(joint, what):
     with pytest.raises(ValueError, match=what):
         NoiseMatrix(joint, [0, 1, 2])
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], ["x", "y", "z"], [0.0, 1.0, 2.0]])
+def test_dictionary_gives_the_matrix_back(labels):
+    given = np.repeat(labels, 40)
+    matrix = estimate_noise_rates(given, np.repeat(np.eye(3), 40, axis=0) * 0.9 + 0.1 / 3)
+    assert NoiseMatrix.from_dict(json.loads(json.dumps(matrix.to_dict()))) == matrix
+    known = NoiseMatrix(np.eye(3) / 3, labels)
+    assert NoiseMatrix.from_dict(json.loads(json.dumps(known.to_dict()))) == known
+
+
+def test_dictionary_keeps_classes_without_labels():
+    scores = np.repeat(np.eye(4), 40, axis=0)[:120]
+    matrix = estimate_noise_rates(np.repeat([0, 1, 2], 40), scores, classes=[0, 1, 2, 3])
+    again = NoiseMatrix.from_dict(json.loads(json.dumps(matrix.to_dict())))
+    assert again == matrix
+    assert np.isinf(again.thresholds[3])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -334,6 +334,43 @@ class NoiseMatrix:
                 "covers": self.intervals.covers,
             }
         return found
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> NoiseMatrix:
+        """Return the matrix that `to_dict` converted to these values.
+
+        Examples
+        --------
+        >>> from rankprune import NoiseMatrix
+        >>> matrix = NoiseMatrix([[0.5, 0.0], [0.25, 0.25]], classes=["a", "b"])
+        >>> NoiseMatrix.from_dict(matrix.to_dict()) == matrix
+        True
+        """
+        thresholds, n_labels, ranges = (
+            values[name] for name in ("thresholds", "n_labels", "intervals")
+        )
+        matrix = cls(
+            values["joint"],
+            values["classes"],
+            thresholds=None
+            if thresholds is None
+            else np.array([np.inf if one is None else float(one) for one in thresholds]),
+            n_labels=None if n_labels is None else np.array(n_labels, dtype=np.int64),
+            uncounted=tuple(values["uncounted"]),
+            reliable=bool(values["reliable"]),
+        )
+        if ranges is None:
+            return matrix
+        covers, level = str(ranges["covers"]), float(ranges["level"])
+        total, *by_label = (
+            Interval(estimate, float(low), float(high), covers)
+            for estimate, (low, high) in zip(
+                [matrix.wrong_share, *matrix.error_rates.tolist()],
+                [ranges["wrong_share"], *ranges["error_rates"]],
+                strict=True,
+            )
+        )
+        return replace(matrix, intervals=MatrixIntervals(total, tuple(by_label), level))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NoiseMatrix) and self.to_dict() == other.to_dict()
