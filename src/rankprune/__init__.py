@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     )
     from rankprune.learners._probabilities import out_of_fold_probabilities
     from rankprune.report import write_report
-    from rankprune.run import LabelCheck
+    from rankprune.run import ClassCheck, LabelCheck, load_check
 
 __all__ = [
+    "ClassCheck",
     "Comparison",
     "LabelCheck",
     "NoiseMatrix",
@@ -37,6 +38,7 @@ __all__ = [
     "correction_weights",
     "estimate_noise_rates",
     "flip_labels",
+    "load_check",
     "noise_rate_intervals",
     "out_of_fold_probabilities",
     "prune_labels",
@@ -48,7 +50,9 @@ __all__ = [
 # importing the package costs nothing.
 _HOMES = {
     "Comparison": "rankprune.comparison",
+    "ClassCheck": "rankprune.run",
     "LabelCheck": "rankprune.run",
+    "load_check": "rankprune.run",
     "check_answers": "rankprune.check",
     "check_labels": "rankprune.check",
     "check_table": "rankprune.check",

@@ -88,7 +88,7 @@ def test_a_run_directory_gives_the_check_back(people, tmp_path):
     assert str(again) == str(check)
     result = json.loads((run / "result.json").read_text())
     assert result["positive_noise_rate"] == check.noise_rates.positive_noise_rate
-    assert (result["schema"], result["settings"]["random_state"]) == (3, 0)
+    assert (result["schema"], result["settings"]["random_state"]) == (4, 0)
     assert len(result["source"]["sha256"]) == 64
     assert "numpy" in result["versions"]
 
@@ -156,7 +156,7 @@ def test_a_run_that_was_cut_short_is_noticed(people, tmp_path):
     result = json.loads((run / "result.json").read_text())
     (run / "result.json").write_text(json.dumps({**result, "schema": 99}))
     with pytest.raises(
-        TableError, match=r"another version of rankprune \(schema 99; this version reads 3\)"
+        TableError, match=r"another version of rankprune \(schema 99; this version reads 4\)"
     ):
         LabelCheck.load(run)
     for missing in ("settings", "files", "sha256", "verdict"):

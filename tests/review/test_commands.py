@@ -10,7 +10,8 @@ from rankprune import LabelCheck
 from rankprune.review import _serve, open_queue
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
-from rankprune.run._sentences import headline, points
+from rankprune.run._sentences import headline
+from rankprune.run._words import points
 from reviewed_run import uid
 
 

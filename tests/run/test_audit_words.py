@@ -16,12 +16,12 @@ from rankprune.run._sentences import (
     judged_notes,
     offer_line,
     plan_title,
-    points,
     rates_note,
     training_sentence,
     trust_points,
     wrong_share_words,
 )
+from rankprune.run._words import points
 
 RANDOM = np.random.default_rng(0)
 TRUTH = RANDOM.random(1500) < 0.4

@@ -12,10 +12,10 @@ from rankprune.run._sentences import (
     headline,
     intervals_line,
     precision_line,
-    range_words,
     rates_note,
     wrong_share_words,
 )
+from rankprune.run._words import range_words
 
 TRUTH = np.repeat([0, 1], [700, 500])
 NOISE = np.random.default_rng(0).normal(0, 0.12, 1200)

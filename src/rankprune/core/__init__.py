@@ -35,7 +35,7 @@ from rankprune.core._theory import (
 from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
 from rankprune.core.classes._class_pruning import ClassPruning, ClassSuspects
-from rankprune.core.classes._class_verdict import ClassVerdict, answered_matrix, judge_matrix
+from rankprune.core.classes._class_verdict import ClassVerdict, judge_matrix
 from rankprune.core.classes._matrix_estimators import MATRIX_ESTIMATORS
 from rankprune.core.classes._noise_matrix import MatrixIntervals, NoiseMatrix
 from rankprune.core.counting._sketch import ScoreSketch
@@ -64,7 +64,6 @@ __all__ = [
     "Suspects",
     "Verdict",
     "add_uniform_rows",
-    "answered_matrix",
     "correction_weights",
     "estimate_noise_rates",
     "expected_noise_rates",

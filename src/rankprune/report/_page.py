@@ -28,7 +28,6 @@ from rankprune.run._sentences import (
     headline,
     intervals_line,
     n_judged,
-    percent,
     precision_line,
     rate_names,
     rates_note,
@@ -37,6 +36,7 @@ from rankprune.run._sentences import (
     wrong_share_words,
 )
 from rankprune.run._visible import visible
+from rankprune.run._words import percent
 from rankprune.storage._atomic import write_whole
 
 TOP = 100

@@ -18,7 +18,8 @@ from rankprune.diagnostics import (
 from rankprune.diagnostics._display import BLUE
 from rankprune.diagnostics._noise_rate_display import GRAY
 from rankprune.run import LabelCheck
-from rankprune.run._sentences import count, n_judged, range_before_words, wrong_share_words
+from rankprune.run._sentences import n_judged, range_before_words, wrong_share_words
+from rankprune.run._words import count
 
 # Placeholder for the text colour of the page, replaced by ``currentColor``; no plot uses this
 # colour for anything else.

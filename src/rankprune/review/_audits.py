@@ -17,6 +17,7 @@ from rankprune.check._shown_rows import with_cells
 from rankprune.exceptions import TableError
 from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
+from rankprune.run._check_record import replace_check
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog, Draw
 from rankprune.run._decisions import DISAGREEMENT, outcomes
@@ -30,7 +31,6 @@ from rankprune.run._directory import (
     open_run,
 )
 from rankprune.run._judged_rows import Method, OpenRows, answer_of, label_name, validate_method
-from rankprune.run._label_check import replace_check
 from rankprune.run._offer import rows_left
 from rankprune.run._settled import current_rows
 from rankprune.run._sqlite_errors import damaged

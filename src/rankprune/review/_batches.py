@@ -17,8 +17,9 @@ from rankprune.review._audits import (
 from rankprune.review._queue import ReviewQueue
 from rankprune.run import LabelCheck
 from rankprune.run._offer import rows_left
-from rankprune.run._sentences import answers_words, headline, points
+from rankprune.run._sentences import answers_words, headline
 from rankprune.run._visible import visible
+from rankprune.run._words import points
 
 
 class Batches:

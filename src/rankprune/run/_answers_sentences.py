@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankprune.run._sentences import count, percent, rate_names
+from rankprune.run._sentences import rate_names
+from rankprune.run._words import count, percent
 
 if TYPE_CHECKING:
     from rankprune.core import Interval

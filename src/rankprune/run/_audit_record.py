@@ -10,6 +10,7 @@ from typing import Any
 from rankprune.audit import AuditEstimate
 from rankprune.core import Interval
 from rankprune.exceptions import TableError
+from rankprune.run._check_record import scores_key_of
 from rankprune.run._directory import (
     AUDIT,
     REPORT,
@@ -20,7 +21,6 @@ from rankprune.run._directory import (
 )
 from rankprune.run._findings import BeforeAfter
 from rankprune.run._judged_rows import Method
-from rankprune.run._label_check import scores_key_of
 from rankprune.storage._json_records import from_plain, to_plain
 
 SCHEMA = 2

@@ -9,12 +9,12 @@ from typing import Any
 
 from rankprune.exceptions import TableError
 from rankprune.learners._named_models import MODELS, find_model
-from rankprune.run._label_check import LabelCheck
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._rows import TableRows, read_rows
 from rankprune.table import Table, open_table
 
 
-def chosen_model(run: LabelCheck, model: Any) -> Any:
+def chosen_model(run: CheckRecord, model: Any) -> Any:
     """Return the model that was passed, or by default the model used by the check."""
     name = run.settings.estimator
     if model is None and name not in MODELS:
@@ -27,7 +27,7 @@ def chosen_model(run: LabelCheck, model: Any) -> Any:
 
 
 @contextmanager
-def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> Iterator[Table]:
+def open_checked(run: CheckRecord, table: Any = None, *, watch: bool = True) -> Iterator[Table]:
     """Open the table of a run, or raise an error if it has changed since the check.
 
     Parameters
@@ -71,7 +71,7 @@ def open_checked(run: LabelCheck, table: Any = None, *, watch: bool = True) -> I
         yield opened
 
 
-def read_checked_rows(run: LabelCheck, table: Any = None, embeddings: Any = None) -> TableRows:
+def read_checked_rows(run: CheckRecord, table: Any = None, embeddings: Any = None) -> TableRows:
     """Return the rows of a run's table, with the embeddings used by the check.
 
     Parameters

@@ -39,7 +39,10 @@ RESULT, SCORES, REPORT, AUDIT = "result.json", "scores.parquet", "report.html", 
 # The result and the scores as they were before any row was judged.
 UNJUDGED_RESULT, UNJUDGED_SCORES = "unjudged.json", "unjudged.parquet"
 LOG_FILE = "review.sqlite"
-SCHEMA = 3
+# Version 3 knows checks of two labels only.
+SCHEMA, _OF_TWO_LABELS = 4, 3
+# The name in a result of what only checks of many labels have.
+MATRIX = "noise_matrix"
 # Files in a run directory that no other output may replace.
 KEPT = (RESULT, SCORES, LOG_FILE, AUDIT, UNJUDGED_RESULT, UNJUDGED_SCORES)
 # Files that belong to a result besides the scores.
@@ -317,12 +320,12 @@ def _parsed(path: Path, content: bytes) -> dict[str, Any]:
         schema = result["schema"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TableError(f"{path} is not a rankprune result. Check again.") from error
-    if schema not in (FIRST_SCHEMA, SCHEMA) or type(schema) is not int:
+    if schema not in (FIRST_SCHEMA, _OF_TWO_LABELS, SCHEMA) or type(schema) is not int:
         raise TableError(
             f"{path} was written by another version of rankprune (schema {schema!r:.20}; this "
             f"version reads {SCHEMA}). Check the table again."
         )
-    if schema == SCHEMA and not _is_sealed(result, content):
+    if schema != FIRST_SCHEMA and not _is_sealed(result, content):
         raise TableError(f"{path} was changed after it was written. Check again with force=True.")
     found: dict[str, Any] = result
     return found

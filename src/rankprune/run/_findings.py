@@ -118,13 +118,18 @@ class CandidateRow:
     label : str
         Given label.
     probability : float
-        Out-of-fold or given probability of the positive label.
+        Out-of-fold or given probability of the positive label, or, among more than two labels, of
+        the given one.
     reason : str
         Why the row is on the list.
     cells : tuple of str or None
         Some of its cells, truncated if long.
     is_suspect : bool
         Whether it is a suspect, a row that is pruned because its label is likely wrong.
+    suggested : str or None
+        Among more than two labels, the most likely other one.
+    suggested_probability : float or None
+        Its probability.
     """
 
     rank: int
@@ -136,6 +141,8 @@ class CandidateRow:
     reason: str
     cells: tuple[str | None, ...] = ()
     is_suspect: bool = True
+    suggested: str | None = None
+    suggested_probability: float | None = None
 
     @property
     def number(self) -> int:

@@ -6,34 +6,25 @@ files and recompute nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankprune.audit import AuditSample
 from rankprune.core import Interval, NoiseRateIntervals, NoiseRates, Verdict
 from rankprune.core._random import RandomState
 from rankprune.core._ranking import Stretch
+from rankprune.core._verdict import are_enough
 from rankprune.diagnostics import Calibration, SeparabilityCurve
 from rankprune.exceptions import TableError
 from rankprune.run._answers_sentences import answers_lines
 from rankprune.run._audited_check import settle
-from rankprune.run._directory import (
-    REPORT,
-    RESULT,
-    SCHEMA,
-    SCORES,
-    Content,
-    RunFiles,
-    open_run,
-    own_place,
-    replace_files,
-    save_run,
-)
+from rankprune.run._check_record import CheckRecord, scores_key_of
+from rankprune.run._directory import MATRIX, RESULT, SCORES, RunFiles, open_run, own_place
 from rankprune.run._findings import (
     BeforeAfter,
     CandidateRow,
@@ -63,11 +54,6 @@ from rankprune.run._scores import (
 from rankprune.run._sentences import summary_lines
 from rankprune.run._settings import CheckSettings
 from rankprune.storage._json_records import from_plain, to_plain
-from rankprune.table._write import write_errors
-
-if TYPE_CHECKING:
-    from rankprune.annotators import Answers
-    from rankprune.run._reviewers_answers import Settling
 
 # Rates at the top level of result.json, where scripts expect them.
 _TOP = (
@@ -81,11 +67,11 @@ _TOP = (
 
 
 @dataclass(frozen=True)
-class LabelCheck:
+class LabelCheck(CheckRecord):
     """The result of a check: how many labels are wrong, which ones, and how certain that is.
 
-    Returned by `check_labels`, `check_table` and `check_answers`; saved to and loaded from a run
-    directory.
+    Of two labels; `ClassCheck` is that of more. Returned by `check_labels`, `check_table` and
+    `check_answers`; saved to and loaded from a run directory.
 
     Attributes
     ----------
@@ -199,14 +185,9 @@ class LabelCheck:
         return self.noise_rates.intervals
 
     @property
-    def n_rows(self) -> int:
-        """Return the number of labeled rows."""
-        return self.tally.n_positive + self.tally.n_negative
-
-    @property
-    def n_suspects(self) -> int:
-        """Return the number of suspects, rows whose label is likely wrong."""
-        return self.tally.n_positive_suspects + self.tally.n_negative_suspects
+    def classes(self) -> tuple[str, ...]:
+        """Return the labels as text, the positive one last."""
+        return self.negative, self.positive
 
     @property
     def wrong_share(self) -> float:
@@ -214,14 +195,32 @@ class LabelCheck:
         return self.noise_rates.wrong_share
 
     @property
-    def wrong_share_interval(self) -> Interval:
-        """Return that share with its 95 % range."""
-        return self.intervals.wrong_share
+    def estimated_intervals(self) -> NoiseRateIntervals:
+        """Return the 95 % intervals around ``estimated_rates``."""
+        assert self.estimated_rates.intervals is not None
+        return self.estimated_rates.intervals
 
     @property
-    def suspects(self) -> tuple[CandidateRow, ...]:
-        """Return the suspects among ``candidates``."""
-        return tuple(row for row in self.candidates if row.is_suspect)
+    def error_rates(self) -> dict[str, Interval]:
+        """Return the share of wrong labels among those of each value, with its 95 % range."""
+        return {
+            self.positive: self.intervals.positive_label_error_rate,
+            self.negative: self.intervals.negative_label_error_rate,
+        }
+
+    @property
+    def n_doubted(self) -> int:
+        """Return the number of rows that are not trusted."""
+        return int(self.histogram.positive.sum() + self.histogram.negative.sum())
+
+    @property
+    def says_something(self) -> bool:
+        """Return whether the scores say anything about wrong labels, however little."""
+        rates, tally = self.estimated_rates, self.tally
+        # Without trusted rows; rates of a callable may not say of how many rows they are.
+        negative = tally.n_negative if rates.n_negative is None else rates.n_negative
+        positive = tally.n_positive if rates.n_positive is None else rates.n_positive
+        return rates.reliable and are_enough(negative, positive)
 
     def draw_audit(
         self,
@@ -317,28 +316,9 @@ class LabelCheck:
         """
         return planned_audit(self, sizes, about=about)
 
-    def suspect_rows(self) -> NDArray[np.intp]:
-        """Return the positions of all suspects in the table, the most suspicious first."""
-        return self._rows_up_to(self.n_suspects)
-
-    def candidate_rows(self) -> NDArray[np.intp]:
-        """Return the positions of all rows on the list to look at, the most suspicious first."""
-        return self._rows_up_to(self.n_candidates)
-
-    def _rows_up_to(self, rank: int) -> NDArray[np.intp]:
-        found: NDArray[np.intp] = self.scores.rows[self._places_up_to(rank)]
-        return found
-
-    def _places_up_to(self, rank: int) -> NDArray[np.intp]:
-        """Return where the rows up to a rank are among the scores, by rank."""
-        ranks = self.scores.rank
-        listed = np.flatnonzero((ranks > 0) & (ranks <= rank))
-        return np.asarray(listed[np.argsort(ranks[listed])])
-
     def ranked(self) -> Iterator[CandidateRow]:
         """Yield every row on the list to look at, most suspicious first, without its cells."""
         scores = self.scores
-        ids = None if self.settings.hides(self.settings.id) else scores.ids
         for place in self._places_up_to(self.n_candidates).tolist():
             is_positive = bool(scores.is_positive[place])
             probability = float(scores.probability[place])
@@ -347,8 +327,8 @@ class LabelCheck:
             yield CandidateRow(
                 rank=int(scores.rank[place]),
                 row=int(scores.rows[place]),
-                index=None if scores.index is None else str(scores.index[place]),
-                id=None if ids is None else str(ids[place]),
+                index=self._index(place),
+                id=self._id(place),
                 label=label,
                 probability=probability,
                 reason=reason_for(label, sure, self.out_of_fold),
@@ -358,16 +338,7 @@ class LabelCheck:
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the scores of the rows, as JSON-compatible values."""
         rates = {name: getattr(self.noise_rates, name) for name in _TOP}
-        top = {
-            "schema": SCHEMA,
-            "verdict_level": self.verdict.level,
-            **rates,
-            "wrong_share": self.wrong_share,
-            "wrong_share_low": self.wrong_share_interval.low,
-            "wrong_share_high": self.wrong_share_interval.high,
-            "n_rows": self.n_rows,
-            "n_suspects": self.n_suspects,
-        }
+        top = self._answer(**rates)
         rest = {one.name: getattr(self, one.name) for one in fields(self)}
         del rest["scores"], rest["folder"]
         if self.judged is None:
@@ -379,90 +350,32 @@ class LabelCheck:
     def __str__(self) -> str:
         return "\n".join([*summary_lines(self), *answers_lines(self)])
 
-    def save(self, folder: Any, *, force: bool = False, report: str | None = None) -> Path:
-        """Write a run directory, and return its path.
-
-        It holds ``scores.parquet``, ``result.json``, and ``report.html`` if a report is passed.
-
-        Parameters
-        ----------
-        folder : path
-            Created if it does not exist.
-        force : bool, default=False
-            Replace an earlier run in the folder.
-        report : str, default=None
-            The report as HTML, from `rankprune.report.render_report`.
-        """
-        place = Path(folder)
-        files: dict[str, Content] = {SCORES: self._write_scores}
-        if report is not None:
-            files[REPORT] = report.encode()
-        save_run(place, self.to_dict(), files, force=force)
-        # Where the record lies is no part of it, so a frozen record may learn it.
-        object.__setattr__(self, "folder", place.resolve())
-        return place
-
-    def answers(self, table: Any = None, *, settling: Settling = "leave out") -> Answers:
-        """Return the answers of the reviewers of this run, for `rankprune.annotators`.
-
-        Reviewers are the annotators, and rows are positions in the table. Of several answers of a
-        reviewer about a row the last one counts, and an unsure one is a missing label. Answers
-        that were undone, or are about rows that have changed since, are left out.
-
-        Parameters
-        ----------
-        table : path or data frame, default=None
-            The checked table, if it is no longer at its original path.
-        settling : {"leave out", "count"}, default="leave out"
-            What to do with answers that settle a disagreement, which were given with knowledge of
-            the others, and so are no independent witness. If left out, the reviewer's own earlier
-            answer about the row counts, if there is one.
-
-        Returns
-        -------
-        Answers
-            About the judged rows.
-
-        Examples
-        --------
-        >>> from rankprune import LabelCheck
-        >>> from rankprune.annotators import consensus
-        >>> check = LabelCheck.load("people.csv.rankprune")  # doctest: +SKIP
-        >>> print(consensus(check.answers()))  # doctest: +SKIP
-        """
-        from rankprune.run._reviewers_answers import reviewers_answers
-
-        if self.folder is None:
-            raise TableError(
-                "Only a check with a run directory has answers of reviewers. Save this one, let "
-                "people review it, and load it again."
-            )
-        return reviewers_answers(self, self.folder, table, settling=settling)
-
     def _write_scores(self, path: Path) -> None:
-        with write_errors(path):
-            if isinstance(self.scores, SavedScores):
-                self.scores.copy_to(path)
-            else:
-                names = (self.positive, self.negative)
-                n_rows, unseen = self.source.n_rows, self.out_of_fold
-                write_scores(
-                    path,
-                    self.scores,
-                    names,
-                    n_rows,
-                    out_of_fold=unseen,
-                    n_listed=self.n_candidates,
-                )
+        if isinstance(self.scores, SavedScores):
+            self.scores.copy_to(path)
+        else:
+            write_scores(
+                path,
+                self.scores,
+                (self.positive, self.negative),
+                self.source.n_rows,
+                out_of_fold=self.out_of_fold,
+                n_listed=self.n_candidates,
+            )
 
     @classmethod
     def load(cls, folder: Any) -> LabelCheck:
-        """Return the check saved in a run directory."""
+        """Return the check saved in a run directory; `load_check` loads one of any labels."""
         return cls.of(open_run(Path(folder)))
 
     @classmethod
     def of(cls, run: RunFiles) -> LabelCheck:
         """Return the check of a run that was opened."""
+        if MATRIX in run.result:
+            raise TableError(
+                f"{own_place(run.paths[SCORES]).parent} holds a check of more than two labels. "
+                "Load it with rankprune.load_check."
+            )
         try:
             with_ids = run.result["settings"].get("id") is not None
             n_rows = run.result["source"]["n_rows"]
@@ -476,44 +389,18 @@ class LabelCheck:
             raise TableError(f"{path} is incomplete. Check again with force=True.") from error
 
 
-def replace_check(
-    folder: Path,
-    run: RunFiles,
-    check: LabelCheck,
-    files: Mapping[str, Content],
-    *,
-    without: tuple[str, ...],
-) -> None:
-    """Replace the check in a run directory, together with some files; the others stay.
-
-    Parameters
-    ----------
-    folder, run, files, without
-        As in `replace_files`.
-    check : LabelCheck
-    """
-    files = {**files, SCORES: check._write_scores}
-    replace_files(folder, run, files, result=check.to_dict(), without=without)
-
-
-def scores_key_of(run: RunFiles) -> str:
-    """Return the SHA-256 of the file of scores before any row of a run was judged."""
-    return str(run.result.get("scores_key") or run.hashes[SCORES])
-
-
 def _refuse_impossible(check: LabelCheck) -> None:
     """Raise an error if the numbers in a record contradict each other."""
+    check._refuse_impossible_counts()
     tally = check.tally
     possible = (
         0 <= tally.n_positive_suspects <= tally.n_positive
         and 0 <= tally.n_negative_suspects <= tally.n_negative
-        and check.n_suspects <= check.n_candidates <= check.n_rows <= check.source.n_rows
-        and check.n_rows > 0
         and check.noise_rates.intervals is not None
         and check.estimated_rates.intervals is not None
     )
     if not possible:
-        raise ValueError("expected as many rows as labels, and as many labels as suspects, or more")
+        raise ValueError("expected no more suspects than labels of each value, and intervals")
     bands: list[tuple[Any, Any]] = [(check.calibration.share_positive, check.calibration)]
     bands += [(side.noise_rate, side) for side in vars(check.separability).values()]
     bands += [(one.estimate, one) for _, one in check.intervals.items()]

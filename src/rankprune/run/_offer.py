@@ -9,6 +9,7 @@ from rankprune.audit._next_rows import BATCH
 from rankprune.run._judged_rows import PLANNED_SIZES, planned_width
 
 if TYPE_CHECKING:
+    from rankprune.run._check_record import CheckRecord
     from rankprune.run._label_check import LabelCheck
 
 # Of more rows, the offer is made without a number: sorting a million rows into strata takes about
@@ -51,10 +52,9 @@ def offer_of(check: LabelCheck) -> Offer | None:
     return Offer(BATCH, None) if is_open else None
 
 
-def rows_left(check: LabelCheck) -> int:
+def rows_left(check: CheckRecord) -> int:
     """Return the number of rows that can still be judged: trusted and judged rows cannot."""
-    n_doubted = int(check.histogram.positive.sum() + check.histogram.negative.sum())
-    return n_doubted - (0 if check.judged is None else len(check.judged.rows))
+    return check.n_doubted - (0 if check.judged is None else len(check.judged.rows))
 
 
 def _width_after(check: LabelCheck) -> float | None:
@@ -65,7 +65,7 @@ def _width_after(check: LabelCheck) -> float | None:
     return planned_width(check, BATCH)
 
 
-def sizes_to_plan(check: LabelCheck, size: int | None = None) -> list[int]:
+def sizes_to_plan(check: CheckRecord, size: int | None = None) -> list[int]:
     """Return for how many rows the range is planned, of which no more are left to judge.
 
     Parameters

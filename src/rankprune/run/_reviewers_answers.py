@@ -8,18 +8,18 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from rankprune.annotators import Answers
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._decisions import UNSURE, Decision, standing
 from rankprune.run._directory import LOG_FILE
-from rankprune.run._label_check import LabelCheck
 from rankprune.run._settled import current_rows
 
 Settling = Literal["leave out", "count"]
 
 
 def reviewers_answers(
-    run: LabelCheck, folder: Path, table: Any = None, *, settling: Settling = "leave out"
+    run: CheckRecord, folder: Path, table: Any = None, *, settling: Settling = "leave out"
 ) -> Answers:
     """Return the answers of the reviewers of a run directory; see `LabelCheck.answers`."""
     if settling not in get_args(Settling):
@@ -30,7 +30,7 @@ def reviewers_answers(
     return answers_of(run, current_decisions(run, folder, table), settling=settling)
 
 
-def current_decisions(run: LabelCheck, folder: Path, table: Any = None) -> list[Decision]:
+def current_decisions(run: CheckRecord, folder: Path, table: Any = None) -> list[Decision]:
     """Return the decisions of a review about rows that have not changed, also those undone."""
     with DecisionLog(folder / LOG_FILE, must_exist=True) as log:
         decisions = log.decisions("review")
@@ -40,10 +40,10 @@ def current_decisions(run: LabelCheck, folder: Path, table: Any = None) -> list[
 
 
 def answers_of(
-    run: LabelCheck, decisions: list[Decision], *, settling: Settling = "leave out"
+    run: CheckRecord, decisions: list[Decision], *, settling: Settling = "leave out"
 ) -> Answers:
     """Return the last answer of each reviewer about each row."""
-    names = (run.negative, run.positive)
+    names = run.classes
     last: dict[tuple[int, str], Decision] = {}
     for one in standing(decisions):
         # A label with another name was judged in an earlier run.
@@ -61,7 +61,7 @@ def answers_of(
     )
 
 
-def said(one: Decision, names: tuple[str, str]) -> str | None:
+def said(one: Decision, names: tuple[str, ...]) -> str | None:
     """Return the label that a reviewer takes for correct; None if unsure."""
     if one.answer == UNSURE:
         return None

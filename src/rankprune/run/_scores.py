@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,25 +80,30 @@ class SavedScores:
     # Owner of the temporary folder that holds the file, which is removed with it; None if the file
     # is in a run directory.
     folder: Any = None
+    _kind: ClassVar[Any] = Scores
 
     @cached_property
-    def _loaded(self) -> Scores:
+    def _loaded(self) -> Any:
         try:
             with opened_literally(place_by_now(self.path)) as (file, literal):
                 # The file that is hashed is the file that is read.
                 self._refuse_other(file_sha256(file))
                 try:
-                    read = _read_scores(literal, self.with_ids)
-                    _refuse_impossible(read, self.n_rows)
+                    return self._read(literal)
                 except (_duckdb().Error, ValueError) as error:
                     why = str(error).splitlines()[0]
                     raise TableError(
                         f"{own_place(self.path)} does not hold scores of this run: {why}. Check "
                         "again with force=True."
                     ) from error
-                return from_plain(Scores, read)
         except FileNotFoundError as error:
             raise TableError(foreign_file(self.path)) from error
+
+    def _read(self, path: Path) -> Any:
+        """Return the scores in a file, or raise ValueError if they cannot be those of a check."""
+        read = _read_scores(path, self.with_ids)
+        _refuse_impossible(read, self.n_rows)
+        return from_plain(Scores, read)
 
     def copy_to(self, path: Path) -> None:
         """Copy the file."""
@@ -110,7 +115,7 @@ class SavedScores:
             raise TableError(foreign_file(self.path))
 
     def __getattr__(self, name: str) -> Any:
-        if name in Scores.__dataclass_fields__:
+        if name in self._kind.__dataclass_fields__:
             return getattr(self._loaded, name)
         raise AttributeError(name)
 
@@ -123,6 +128,16 @@ class Tally:
     n_negative: int
     n_positive_suspects: int
     n_negative_suspects: int
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of all rows."""
+        return self.n_positive + self.n_negative
+
+    @property
+    def n_suspects(self) -> int:
+        """Return the number of all suspects."""
+        return self.n_positive_suspects + self.n_negative_suspects
 
     @classmethod
     def of(cls, scores: Scores) -> Tally:
@@ -139,16 +154,17 @@ class Tally:
 
 def reason_for(label: str, sure: float, out_of_fold: bool) -> str:
     """Return why a row is a suspect, given its label and the probability of that label."""
-    return f"labeled {label}; {_opinion(out_of_fold)} {100 * sure:.1f}%"
+    return f"labeled {label}; {opinion(out_of_fold)} {100 * sure:.1f}%"
 
 
 def _reason_sql(label: str, sure: str, out_of_fold: bool) -> str:
     """Return SQL that computes the text of `reason_for` for each row."""
-    middle = sql_text(f"; {_opinion(out_of_fold)} ")
+    middle = sql_text(f"; {opinion(out_of_fold)} ")
     return f"'labeled ' || {label} || {middle} || printf('%.1f%%', 100 * ({sure}))"
 
 
-def _opinion(out_of_fold: bool) -> str:
+def opinion(out_of_fold: bool) -> str:
+    """Return the words before the probability of the given label."""
     if out_of_fold:
         return "models that did not see the row give this label a probability of"
     return "the given probability of this label is"
@@ -164,7 +180,7 @@ def write_scores(
     n_listed: int,
 ) -> None:
     """Write one row for each row of the table; unlabeled rows have no score."""
-    with _connected() as connection:
+    with connected() as connection:
         columns: dict[str, Any] = {
             "row": scores.rows + 1,
             "is_positive": scores.is_positive,
@@ -214,18 +230,51 @@ def copy_scores_sql(
     positive, negative = (sql_text(name) for name in names)
     label = f"CASE WHEN is_positive THEN {positive} ELSE {negative} END"
     sure = "CASE WHEN is_positive THEN probability ELSE 1 - probability END"
-    reason = _reason_sql(f"({label})", sure, out_of_fold)
+    own = {
+        "label": f"CASE WHEN is_positive IS NOT NULL THEN {label} END",
+        "is_positive": "is_positive",
+        "probability": "probability",
+    }
+    return copy_of_columns_sql(
+        path,
+        source,
+        own,
+        _reason_sql(f"({label})", sure, out_of_fold),
+        n_listed=n_listed,
+        with_ids=with_ids,
+        with_index=with_index,
+        n_missing=n_missing,
+        n_rows=n_rows,
+    )
+
+
+def copy_of_columns_sql(
+    path: Path,
+    source: str,
+    own: dict[str, str],
+    reason: str,
+    *,
+    n_listed: int,
+    with_ids: bool,
+    with_index: bool,
+    n_missing: int,
+    n_rows: int,
+) -> str:
+    """Return SQL that writes the scores of all rows, with SQL for columns that not all checks have.
+
+    See `copy_scores_sql` for the others; ``reason`` is SQL too.
+    """
     if n_missing:
         # Add the unlabeled rows, so that the file lines up with the table row by row.
         source = (
             f"(SELECT number AS row, * EXCLUDE (number, row) FROM range(1, {n_rows + 1}) "
             f"t(number) LEFT JOIN {source} ON number = row ORDER BY number)"
         )
+    columns = ", ".join(f"{sql} AS {name}" for name, sql in own.items())
     return (
         f"COPY (SELECT row, {'id' if with_ids else 'CAST(row AS VARCHAR) AS id'}, "
-        f"{_INDEX if with_index else ''}"
-        f"CASE WHEN is_positive IS NOT NULL THEN {label} END AS label, is_positive, "
-        "probability, coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
+        f"{_INDEX if with_index else ''}{columns}, "
+        "coalesce(suspect, false) AS suspect, nullif(rank, 0) AS rank, "
         f"CASE WHEN rank BETWEEN 1 AND {n_listed} THEN {reason} END AS reason, "
         "NOT suspect AS kept, weight "
         f"FROM {source}) TO {sql_target(path)} (FORMAT parquet)"
@@ -233,14 +282,22 @@ def copy_scores_sql(
 
 
 def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:
+    return read_columns(path, "is_positive, probability", "is_positive", with_ids=with_ids)
+
+
+def read_columns(path: Path, own: str, label: str, *, with_ids: bool) -> dict[str, Any]:
+    """Return the columns of a file of scores: those that all checks have, and its own ones.
+
+    Rows without a label are left out.
+    """
     source = f"read_parquet({sql_source(path)})"
-    with _connected() as connection:
+    with connected() as connection:
         columns = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         with_index = any(name == "index" for name, *_ in columns)
         found = connection.execute(
-            "SELECT row - 1 AS rows, is_positive, probability, suspect, coalesce(rank, 0) AS rank, "
+            f"SELECT row - 1 AS rows, {own}, suspect, coalesce(rank, 0) AS rank, "
             f"{'id AS ids, ' if with_ids else ''}{_INDEX if with_index else ''}weight "
-            f"FROM {source} WHERE is_positive IS NOT NULL ORDER BY row"
+            f"FROM {source} WHERE {label} IS NOT NULL ORDER BY row"
         ).fetchnumpy()
     texts = {name: np.ma.getdata(found.pop(name)) for name in ("ids", "index") if name in found}
     return {"ids": None, "index": None, **found, **texts}
@@ -248,27 +305,30 @@ def _read_scores(path: Path, with_ids: bool) -> dict[str, Any]:
 
 def _refuse_impossible(read: dict[str, Any], n_rows: int | None) -> None:
     """Raise an error if scores as they were read cannot be scores of a table with so many rows."""
-    kinds = {
-        "rows": "iu",
-        "is_positive": "b",
-        "probability": "f",
-        "suspect": "b",
-        "rank": "iu",
-        "weight": "f",
-    }
+    refuse_impossible_columns(read, n_rows, {"is_positive": "b", "probability": "f"})
+
+
+def refuse_impossible_columns(
+    read: dict[str, Any], n_rows: int | None, own: dict[str, str]
+) -> None:
+    """Raise an error if columns as they were read cannot be those of a table with so many rows.
+
+    ``own`` is the kind of the columns that not all checks have; those of numbers hold
+    probabilities.
+    """
+    kinds = {"rows": "iu", **own, "suspect": "b", "rank": "iu", "weight": "f"}
     for name, kind in kinds.items():
         if np.ma.getmaskarray(read[name]).any() or read[name].dtype.kind not in kind:
             raise ValueError(f"{name} holds other values than it should")
         read[name] = np.ma.getdata(read[name])
-    rows, probability, suspect, rank = (
-        read[name] for name in ("rows", "probability", "suspect", "rank")
-    )
+    rows, suspect, rank = (read[name] for name in ("rows", "suspect", "rank"))
     if len(rows) and (rows[0] < 0 or (n_rows is not None and rows[-1] >= n_rows)):
         raise ValueError("row holds numbers that the table does not have")
     if (np.diff(rows) <= 0).any():
         raise ValueError("row holds a number twice")
-    if not ((probability >= 0) & (probability <= 1)).all():
-        raise ValueError("probability holds numbers outside 0 to 1")
+    for name in (name for name, kind in own.items() if kind == "f"):
+        if not ((read[name] >= 0) & (read[name] <= 1)).all():
+            raise ValueError(f"{name} holds numbers outside 0 to 1")
     if not np.array_equal(np.sort(rank[suspect]), np.arange(1, np.count_nonzero(suspect) + 1)):
         raise ValueError("rank does not number the suspects")
     others, n_suspects = rank[~suspect], np.count_nonzero(suspect)
@@ -281,7 +341,8 @@ def _refuse_impossible(read: dict[str, Any], n_rows: int | None) -> None:
         raise ValueError("weight holds numbers that it should not")
 
 
-def _connected() -> Any:
+def connected() -> Any:
+    """Return a connection to DuckDB, which reads and writes the files."""
     return _duckdb().connect()
 
 

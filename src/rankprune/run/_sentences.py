@@ -7,20 +7,28 @@ disagree; what the sentences claim follows from the verdict.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankprune.audit._next_rows import BATCH
 from rankprune.core._auc import SEPARATED_AUC
-from rankprune.core._verdict import are_enough
 from rankprune.core._verdict_reasons import coverage_line
+from rankprune.run._class_sentences import (
+    class_points,
+    class_rate_lines,
+    is_of_many,
+    is_of_two,
+    label_rates,
+    most_frequent_words,
+)
 from rankprune.run._judged_rows import answer_of, label_name
 from rankprune.run._offer import rows_left
+from rankprune.run._words import Level, Point, count, percent, points, range_words
 
 if TYPE_CHECKING:
     from rankprune.core import Interval
     from rankprune.run._audit_record import AuditRecord
+    from rankprune.run._check_record import CheckRecord
     from rankprune.run._decision_log import Draw, Merged
     from rankprune.run._findings import BeforeAfter, Stability
     from rankprune.run._label_check import LabelCheck
@@ -38,19 +46,9 @@ TOO_GOOD_SCORES = (
 INVERTED_SCORES = "These look like scores of the other label."
 
 
-def percent(share: float) -> str:
-    """Return a share in the one format that all texts use."""
-    return f"{share:.1%}"
-
-
-def count(n: int, noun: str) -> str:
-    """Return a number and its noun, in the plural if need be."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
-def headline(check: LabelCheck) -> str:
+def headline(check: CheckRecord) -> str:
     """Return the verdict as one sentence for people who do not know the method."""
-    level, rates, total = check.verdict.level, check.noise_rates, check.wrong_share_interval
+    level, total = check.verdict.level, check.wrong_share_interval
     judged, known = judged_words(check), contradiction_words(check)
     if level == "clean":
         return f"Your labels look clean: at most {percent(total.high)} are wrong{judged}.{known}"
@@ -73,40 +71,40 @@ def headline(check: LabelCheck) -> str:
         )
     if judged:
         return f"{range_words(total)} of your labels are wrong, {most_likely}{judged}.{known}"
+    return f"{range_words(total)} of your labels are wrong, {most_likely}{_which_words(check)}."
+
+
+def _which_words(check: CheckRecord) -> str:
+    """Return which labels are wrong: the share of each of two, or the most frequent of many."""
+    if is_of_many(check):
+        return most_frequent_words(check)
+    (first, of_first), (second, of_second) = check.error_rates.items()
     return (
-        f"{range_words(total)} of your labels are wrong, {most_likely}: "
-        f"{percent(rates.positive_label_error_rate)} of those that say “{check.positive}” and "
-        f"{percent(rates.negative_label_error_rate)} of those that say “{check.negative}”."
+        f": {percent(of_first.estimate)} of those that say “{first}” and "
+        f"{percent(of_second.estimate)} of those that say “{second}”"
     )
 
 
-def range_words(interval: Interval) -> str:
-    """Return a range as words that begin a sentence."""
-    if interval.low == 0:
-        return f"Up to {percent(interval.high)}"
-    return f"Between {percent(interval.low)} and {percent(interval.high)}"
-
-
-def judged_words(check: LabelCheck) -> str:
+def judged_words(check: CheckRecord) -> str:
     """Return how many rows people judged, in brackets, or nothing if no answer counts."""
     if not n_judged(check):
         return ""
     return f" ({count(n_judged(check), 'row')} judged)"
 
 
-def n_judged(check: LabelCheck) -> int:
+def n_judged(check: CheckRecord) -> int:
     """Return the number of rows that people judged with a clear answer."""
     return 0 if check.judged is None else check.judged.n_sure
 
 
-def contradiction_words(check: LabelCheck) -> str:
+def contradiction_words(check: CheckRecord) -> str:
     """Return that the judged rows contradict the model, if they do."""
     if check.judged is None or not check.judged.contradicts_model:
         return ""
     return " The answers contradict the model, so the range comes from them alone."
 
 
-def _next_judged(check: LabelCheck, can: str) -> str:
+def _next_judged(check: CheckRecord, can: str) -> str:
     """Return the offer that ends the headline of a check that cannot tell."""
     n_left = rows_left(check)
     if not n_left:
@@ -118,7 +116,7 @@ def _next_judged(check: LabelCheck, can: str) -> str:
     return f"a person who judges {rest} {can}."
 
 
-def offer_line(check: LabelCheck, offer: Offer | None, command: str) -> str:
+def offer_line(check: CheckRecord, offer: Offer | None, command: str) -> str:
     """Return the offer to judge rows, with the command that does it, or an empty text."""
     if offer is None:
         return ""
@@ -132,7 +130,7 @@ def offer_line(check: LabelCheck, offer: Offer | None, command: str) -> str:
     return f"{_range_alone(check)} {what}: {command}"
 
 
-def _range_alone(check: LabelCheck) -> str:
+def _range_alone(check: CheckRecord) -> str:
     total, are = check.wrong_share_interval, "are"
     if check.verdict.level == "cannot tell":
         if not shows_something(check):
@@ -141,24 +139,12 @@ def _range_alone(check: LabelCheck) -> str:
     return f"{range_words(total)} of your labels {are} wrong."
 
 
-def points(share: float) -> str:
-    """Return half the width of a range in percentage points."""
-    value = 100 * share
-    return f"{value:.1f} points" if round(value, 1) < 10 else f"{value:.0f} points"
-
-
-def shows_something(check: LabelCheck) -> bool:
+def shows_something(check: CheckRecord) -> bool:
     """Return whether scores or judged rows say anything about wrong labels, however little."""
-    if n_judged(check):
-        return True
-    rates, tally = check.estimated_rates, check.tally
-    # Without trusted rows; rates of a callable may not say of how many rows they are.
-    negative = tally.n_negative if rates.n_negative is None else rates.n_negative
-    positive = tally.n_positive if rates.n_positive is None else rates.n_positive
-    return rates.reliable and are_enough(negative, positive)
+    return n_judged(check) > 0 or check.says_something
 
 
-def wrong_share_words(check: LabelCheck) -> tuple[str, str]:
+def wrong_share_words(check: CheckRecord) -> tuple[str, str]:
     """Return the range of the share of wrong labels, and what it is."""
     total = check.wrong_share_interval
     if check.verdict.level == "cannot tell" and not shows_something(check):
@@ -169,23 +155,23 @@ def wrong_share_words(check: LabelCheck) -> tuple[str, str]:
     return ends, f"of the labels wrong, most likely {percent(check.wrong_share)}"
 
 
-def not_judged_words(check: LabelCheck, allowed: float) -> str:
+def not_judged_words(check: CheckRecord, allowed: float) -> str:
     """Return why a limit on the share of wrong labels does not apply, or nothing if it does."""
     if check.verdict.level == "cannot tell":
         return "this data does not show whether labels are wrong."
-    by_all = check.noise_rates if n_judged(check) else check.estimated_rates
-    if check.verdict.level == "clean" and by_all.wrong_share > allowed:
+    share = check.wrong_share if n_judged(check) else check.estimated_intervals.wrong_share.estimate
+    if check.verdict.level == "clean" and share > allowed:
         return "the labels look clean."
     return ""
 
 
-def compared_share(check: LabelCheck, compared: Compared) -> float:
+def compared_share(check: CheckRecord, compared: Compared) -> float:
     """Return the share of wrong labels, or the end of its range, that a limit is compared with."""
     total = check.wrong_share_interval
     return {"point": check.wrong_share, "lower": total.low, "upper": total.high}[compared]
 
 
-def exceeds_words(check: LabelCheck, allowed: float, compared: Compared = "point") -> str:
+def exceeds_words(check: CheckRecord, allowed: float, compared: Compared = "point") -> str:
     """Return that more labels are wrong than allowed, or may be."""
     share = percent(compared_share(check, compared))
     what = {
@@ -196,7 +182,7 @@ def exceeds_words(check: LabelCheck, allowed: float, compared: Compared = "point
     return f"{what}{judged_words(check)}, more than the {percent(allowed)} allowed."
 
 
-def training_sentence(check: LabelCheck, n_pruned: int) -> str:
+def training_sentence(check: CheckRecord, n_pruned: int) -> str:
     """Return how many rows a model was trained on, and why none were dropped if none were."""
     judged = _judged_labels_words(check)
     if n_pruned or check.verdict.level == "noise found":
@@ -212,7 +198,7 @@ def training_sentence(check: LabelCheck, n_pruned: int) -> str:
     )
 
 
-def _judged_labels_words(check: LabelCheck) -> str:
+def _judged_labels_words(check: CheckRecord) -> str:
     """Return what training made of the rows that people judged, if there are any."""
     n = n_judged(check)
     if check.judged is None or not n:
@@ -222,7 +208,7 @@ def _judged_labels_words(check: LabelCheck) -> str:
 
 
 def export_line(
-    check: LabelCheck, kept: int, removed: int, *, marked: bool, is_reviewed: bool = False
+    check: CheckRecord, kept: int, removed: int, *, marked: bool, is_reviewed: bool = False
 ) -> str:
     """Return how many rows an export wrote, and what it marked or left out."""
     if marked:
@@ -235,12 +221,12 @@ def export_line(
     return line + (f" {_wrong_left_out(check)}" if not is_reviewed and n_wrong(check) else "")
 
 
-def n_wrong(check: LabelCheck) -> int:
+def n_wrong(check: CheckRecord) -> int:
     """Return the number of judged rows whose label is wrong."""
     return 0 if check.judged is None else check.judged.n_wrong
 
 
-def _wrong_left_out(check: LabelCheck) -> str:
+def _wrong_left_out(check: CheckRecord) -> str:
     was = "label was" if n_wrong(check) == 1 else "labels were"
     return (
         f"Of these, {n_wrong(check):,} {was} judged wrong; an export with settled labels corrects "
@@ -260,12 +246,12 @@ def rate_names(check: LabelCheck) -> dict[str, str]:
     }
 
 
-def rates_note(check: LabelCheck) -> str:
+def rates_note(check: CheckRecord) -> str:
     """Return how to read the rates under this verdict, and what judged rows did to them."""
     return " ".join([*_verdict_note(check), *judged_notes(check)])
 
 
-def _verdict_note(check: LabelCheck) -> list[str]:
+def _verdict_note(check: CheckRecord) -> list[str]:
     level = check.verdict.level
     if level == "noise found":
         return []
@@ -288,7 +274,7 @@ def _verdict_note(check: LabelCheck) -> list[str]:
     ]
 
 
-def judged_notes(check: LabelCheck) -> list[str]:
+def judged_notes(check: CheckRecord) -> list[str]:
     """Return what the answers about judged rows did to the rates, in sentences."""
     judged, n = check.judged, n_judged(check)
     if judged is None:
@@ -313,7 +299,7 @@ def judged_notes(check: LabelCheck) -> list[str]:
     return [*notes, *_unsure_notes(check, len(judged.rows) - n)]
 
 
-def _unsure_notes(check: LabelCheck, n_unsure: int) -> list[str]:
+def _unsure_notes(check: CheckRecord, n_unsure: int) -> list[str]:
     assert check.judged is not None
     if not n_unsure:
         return []
@@ -326,21 +312,15 @@ def _unsure_notes(check: LabelCheck, n_unsure: int) -> list[str]:
     ]
 
 
-def range_before_words(check: LabelCheck) -> str:
+def range_before_words(check: CheckRecord) -> str:
     """Return the range of the share of wrong labels before any row was judged."""
-    before = check.estimated_rates.intervals
-    assert before is not None  # estimated rates have some
-    return f"{percent(before.wrong_share.low)} to {percent(before.wrong_share.high)}"
+    before = check.estimated_intervals.wrong_share
+    return f"{percent(before.low)} to {percent(before.high)}"
 
 
-def summary_lines(check: LabelCheck) -> list[str]:
+def summary_lines(check: CheckRecord) -> list[str]:
     """Return the answer in a few lines of text."""
-    names = rate_names(check)
-    width = max(len(name) for name in names.values())
-    lines = [headline(check), ""]
-    lines += [
-        f"  {name:<{width}}  {getattr(check.intervals, rate)}" for rate, name in names.items()
-    ]
+    lines = [headline(check), "", *_rate_lines(check)]
     lines += [""] + ([rates_note(check)] if rates_note(check) else [])
     are = "is a suspect" if check.n_suspects == 1 else "are suspects"
     lines += [f"{check.n_suspects:,} of {count(check.n_rows, 'row')} {are}."]
@@ -349,7 +329,26 @@ def summary_lines(check: LabelCheck) -> list[str]:
     return lines
 
 
-def precision_line(check: LabelCheck) -> str:
+def _rate_lines(check: CheckRecord) -> list[str]:
+    if is_of_many(check):
+        return class_rate_lines(check)
+    rates = rates_in_words(check, check.intervals)
+    width = max(len(name) for name, _ in rates)
+    return [f"  {name:<{width}}  {interval}" for name, interval in rates]
+
+
+def rates_in_words(check: CheckRecord, intervals: Any) -> list[tuple[str, Interval]]:
+    """Return the rates with their ranges and what each is called; the total comes first.
+
+    ``intervals`` are those of the check, or of an estimate about the same labels.
+    """
+    if is_of_many(check):
+        return label_rates(check, intervals)
+    assert is_of_two(check)
+    return [(name, getattr(intervals, rate)) for rate, name in rate_names(check).items()]
+
+
+def precision_line(check: CheckRecord) -> str:
     """Return how many rows to look at there are, and how many of them are likely wrong.
 
     The latter stretch by stretch, and only if the scores say anything about it.
@@ -365,7 +364,7 @@ def precision_line(check: LabelCheck) -> str:
     return f"{rows} to look at, most suspicious first: {'; '.join(parts)}."
 
 
-def intervals_line(check: LabelCheck) -> str:
+def intervals_line(check: CheckRecord) -> str:
     """Return what the intervals of the rates cover."""
     found = check.intervals
     return f"{coverage_line(found.level, found.covers)}."
@@ -378,27 +377,12 @@ _ENOUGH = 500
 # Share of the suspects that stay with other folds, if the list is stable.
 _STABLE = 0.9
 
-Level = Literal["good", "beware", "bad", "open"]
 
-
-@dataclass(frozen=True)
-class Point:
-    """One question about how far to trust the answer."""
-
-    question: str
-    level: Level
-    answer: str
-    advice: str = ""
-
-
-def trust_points(check: LabelCheck) -> list[Point]:
+def trust_points(check: CheckRecord) -> list[Point]:
     """Return what speaks for and against trusting the result."""
     return [
         _seen(check),
-        _model(check),
-        _sizes(check),
-        _sum(check),
-        _stability(check),
+        *_about_labels(check),
         _groups(check),
         _duplicates(check),
         *_repeated(check),
@@ -406,12 +390,19 @@ def trust_points(check: LabelCheck) -> list[Point]:
     ]
 
 
-def advice(check: LabelCheck) -> list[str]:
+def _about_labels(check: CheckRecord) -> list[Point]:
+    if is_of_many(check):
+        return class_points(check)
+    assert is_of_two(check)
+    return [_model(check), _sizes(check), _sum(check), _stability(check)]
+
+
+def advice(check: CheckRecord) -> list[str]:
     """Return what would make the answer more certain, without repetition."""
     return list(dict.fromkeys(point.advice for point in trust_points(check) if point.advice))
 
 
-def _seen(check: LabelCheck) -> Point:
+def _seen(check: CheckRecord) -> Point:
     question = "Was each row scored by models that were not fitted to it?"
     if check.out_of_fold:
         return Point(question, "good", f"Yes, in {check.settings.cv or 'several'} folds.")
@@ -493,7 +484,7 @@ def _stability(check: LabelCheck) -> Point:
     return Point(question, "good", "Not detectably: the differences are within the intervals.")
 
 
-def _groups(check: LabelCheck) -> Point:
+def _groups(check: CheckRecord) -> Point:
     question = "Could related rows have been split between folds?"
     if not check.out_of_fold:
         return Point(question, "open", "Nothing was fitted, so the check cannot know.")
@@ -509,27 +500,28 @@ def _groups(check: LabelCheck) -> Point:
     )
 
 
-def _duplicates(check: LabelCheck) -> Point:
+def _duplicates(check: CheckRecord) -> Point:
     question = "Are there duplicate rows?"
     found = check.duplicates
     if found is None:
         return Point(question, "open", "The check saw no features to compare.")
     if found.n_rows == 0:
         return Point(question, "good", "No.")
+    other = "the other" if len(check.classes) == 2 else "another"
     answer = (
         f"Yes, {found.n_rows:,}: {found.n_straddling:,} have a copy in another fold, and "
-        f"{found.n_contradicting:,} have a copy with the other label."
+        f"{found.n_contradicting:,} have a copy with {other} label."
     )
     if not found.n_straddling and not found.n_contradicting:
         return Point(question, "good", answer)
     look = (
-        "Look at some of the copies that carry both labels: one of the labels is wrong, or the "
-        "columns do not determine the label."
+        f"Look at some of the copies that carry {'both' if len(check.classes) == 2 else 'several'} "
+        "labels: one of the labels is wrong, or the columns do not determine the label."
     )
     return Point(question, "beware", answer, look if found.n_contradicting else "")
 
 
-def _people(check: LabelCheck) -> list[Point]:
+def _people(check: CheckRecord) -> list[Point]:
     """Return what people who judged rows found, if any did."""
     if check.judged is None:
         return []
@@ -544,14 +536,14 @@ def _people(check: LabelCheck) -> list[Point]:
     return [Point(question, level, f"{answer}{contradiction_words(check)}")]
 
 
-def _repeated(check: LabelCheck) -> list[Point]:
+def _repeated(check: CheckRecord) -> list[Point]:
     """Return whether other folds agree; they say nothing about an answer that people settled."""
     if check.stability is None or n_judged(check):
         return []
     return [_other_folds(check, check.stability)]
 
 
-def _other_folds(check: LabelCheck, found: Stability) -> Point:
+def _other_folds(check: CheckRecord, found: Stability) -> Point:
     question = "Does the answer depend on the folds?"
     if found.level != check.verdict.level:
         return Point(
@@ -601,7 +593,7 @@ def before_after_words(both: BeforeAfter, *, audited: bool) -> str:
 # ---- rows
 
 
-def row_words(check: LabelCheck) -> str:
+def row_words(check: CheckRecord) -> str:
     """Return what the row numbers and names on a page are."""
     numbers = "Row numbers are rows of the table, counted from 1 without the header"
     name = check.settings.id
@@ -688,10 +680,8 @@ def plan_title(check: LabelCheck, about: Any = None) -> str:
     """Return what a table of planned widths shows."""
     share, interval = "the share of wrong labels", check.wrong_share_interval
     if about is not None:
-        is_positive = answer_of(check, about, "about")
-        share += f" among those that say “{label_name(check, is_positive)}”"
-        names = ("negative_label_error_rate", "positive_label_error_rate")
-        interval = getattr(check.intervals, names[is_positive])
+        name = label_name(check, answer_of(check, about, "about"))
+        share, interval = f"{share} among those that say “{name}”", check.error_rates[name]
     return (
         f"Expected width of the {check.intervals.level:.0%} range of {share}, which is "
         f"{percent(interval.high - interval.low)} now, after people have judged so many "
@@ -699,7 +689,7 @@ def plan_title(check: LabelCheck, about: Any = None) -> str:
     )
 
 
-def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
+def audit_headline(check: CheckRecord, record: AuditRecord) -> str:
     """Return the result of the audit as one sentence."""
     found = record.estimate
     if not record.is_finished:
@@ -715,29 +705,41 @@ def audit_headline(check: LabelCheck, record: AuditRecord) -> str:
     total = by_audit.wrong_share
     return (
         f"A blind audit of {count(found.n_drawn, 'row')} finds {percent(total.estimate)} of your "
-        f"labels wrong ({found.level:.0%} interval {percent(total.low)} to {percent(total.high)}): "
-        f"{percent(by_audit.positive_label_error_rate.estimate)} of those that say "
-        f"{check.positive!r} and {percent(by_audit.negative_label_error_rate.estimate)} of those "
-        f"that say {check.negative!r}."
+        f"labels wrong ({found.level:.0%} interval {percent(total.low)} to {percent(total.high)})"
+        f"{_by_audit(check, by_audit)}."
     )
 
 
-def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, str]]:
+def _by_audit(check: CheckRecord, found: Any) -> str:
+    """Return the share of wrong labels of each of two values by an audit; nothing of many."""
+    if not is_of_two(check):
+        return ""
+    return (
+        f": {percent(found.positive_label_error_rate.estimate)} of those that say "
+        f"{check.positive!r} and {percent(found.negative_label_error_rate.estimate)} of those "
+        f"that say {check.negative!r}"
+    )
+
+
+def audit_rows(check: CheckRecord, record: AuditRecord) -> list[tuple[str, str, str]]:
     """Return the ranges before rows were judged, and what is estimated now, as texts.
 
     There are none of a sample that is not finished.
     """
     if not record.is_finished and record.method == "design":
         return []
+    now = check.intervals if n_judged(check) else record.estimate
     rows = []
-    for name, text in rate_names(check).items():
-        before, after = getattr(check.estimated_rates.intervals, name), None
-        if n_judged(check):
-            after = getattr(check.intervals, name)
-        elif record.estimate is not None:
-            after = getattr(record.estimate, name)
-        if after is not None:
-            rows.append((text, f"{percent(before.low)} to {percent(before.high)}", str(after)))
+    if now is not None:
+        both = zip(
+            rates_in_words(check, check.estimated_intervals),
+            rates_in_words(check, now),
+            strict=True,
+        )
+        rows += [
+            (text, f"{percent(before.low)} to {percent(before.high)}", str(after))
+            for (text, before), (_, after) in both
+        ]
     if record.estimate is not None:
         rows += [
             ("suspects that are wrong", "", str(record.estimate.suspect_precision)),
@@ -747,7 +749,7 @@ def audit_rows(check: LabelCheck, record: AuditRecord) -> list[tuple[str, str, s
     return rows
 
 
-def audit_lines(check: LabelCheck, record: AuditRecord) -> list[str]:
+def audit_lines(check: CheckRecord, record: AuditRecord) -> list[str]:
     """Return the audit in a few lines of text: the range before and after."""
     lines = [audit_headline(check, record)]
     rows = audit_rows(check, record)
@@ -764,7 +766,7 @@ def audit_lines(check: LabelCheck, record: AuditRecord) -> list[str]:
     return lines
 
 
-def audit_notes(check: LabelCheck, record: AuditRecord) -> list[str]:
+def audit_notes(check: CheckRecord, record: AuditRecord) -> list[str]:
     """Return what the audit rests on, in sentences."""
     notes = judged_notes(check)
     found = record.estimate

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog, Merged
 from rankprune.run._decisions import (
@@ -200,7 +201,7 @@ def _unlogged(row: int, right: bool) -> Decision:
 
 
 def current_rows(
-    run: LabelCheck, table: Table, decisions: Iterable[Decision]
+    run: CheckRecord, table: Table, decisions: Iterable[Decision]
 ) -> Callable[[Decision], bool]:
     """Return a function that tells whether a decision is about a row that has not changed."""
     known = set(run.scores.rows.tolist())

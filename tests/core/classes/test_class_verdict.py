@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rankprune import NoiseMatrix, estimate_noise_rates
-from rankprune.core import Interval, MatrixIntervals, answered_matrix, judge_matrix
+from rankprune.core import Interval, MatrixIntervals, judge_matrix
+from rankprune.core.classes._class_verdict import answered_matrix
 from rankprune.exceptions import UninformativeProbabilitiesWarning
 
 

@@ -117,6 +117,11 @@ def answered_matrix(verdict: ClassVerdict | None, estimated: NoiseMatrix) -> Noi
     )
 
 
+def has_enough_rows(matrix: NoiseMatrix) -> bool:
+    """Return whether a matrix comes from enough rows for a verdict."""
+    return _too_few(matrix) is None
+
+
 def _from_zero(found: Interval) -> Interval:
     return replace(found, estimate=0.0, low=0.0)
 
