@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,12 @@ from rankprune.core._inputs import BoolArray
 from rankprune.core._label_values import are_equal
 from rankprune.core._mass import mass_kept
 from rankprune.core.classes._class_counts import own_and_best_other
-from rankprune.core.classes._class_inputs import ClassInputs, label_counts, validate_class_inputs
+from rankprune.core.classes._class_inputs import (
+    ClassInputs,
+    Codes,
+    label_counts,
+    validate_class_inputs,
+)
 from rankprune.core.classes._noise_matrix import NoiseMatrix
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 
@@ -157,9 +162,13 @@ def ratios_of_rows(inputs: ClassInputs) -> Reals:
     """
     ratios = np.empty(len(inputs))
     for rows, codes, scores in inputs.blocks():
-        own, other = own_and_best_other(scores, codes)
-        ratios[rows] = (own + _LEAST) / (other + _LEAST)
+        ratios[rows] = likelihood_ratios(*own_and_best_other(scores, codes))
     return ratios
+
+
+def likelihood_ratios(own: Reals, other: Reals) -> Reals:
+    """Return how many times likelier labels are, given their scores and those of the others."""
+    return np.asarray((own + _LEAST) / (other + _LEAST))
 
 
 def rows_to_prune_by_class(matrix: NoiseMatrix, n_labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -190,13 +199,17 @@ def _warn_almost_emptied(matrix: NoiseMatrix, emptied: list[int]) -> None:
 def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPruning:
     if inputs.sample_weight is not None:
         return _prune_mass(inputs, inputs.sample_weight, ratios, matrix)
-    k = len(inputs.classes)
-    n_labels = label_counts(inputs.codes, k)
-    counts = rows_to_prune_by_class(matrix, n_labels)
-    mask = np.zeros(len(inputs), dtype=bool)
+    return replace(prune_by_ratios(inputs.codes, ratios, matrix), classes=inputs.classes)
+
+
+def prune_by_ratios(codes: Codes, ratios: Reals, matrix: NoiseMatrix) -> ClassPruning:
+    """Return which rows to drop, given the column of each label in the matrix, and its ratio."""
+    k = len(matrix)
+    counts = rows_to_prune_by_class(matrix, label_counts(codes, k))
+    mask = np.zeros(len(codes), dtype=bool)
     cutoffs = np.full(k, np.nan)
     for column in np.flatnonzero(counts).tolist():
-        members = np.flatnonzero(inputs.codes == column)
+        members = np.flatnonzero(codes == column)
         values, count = ratios[members], int(counts[column])
         cutoff = np.partition(values, count - 1)[count - 1]
         below = values < cutoff
@@ -205,7 +218,7 @@ def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPrun
         ties = members[values == cutoff]
         mask[ties[: count - int(np.count_nonzero(below))]] = True
         cutoffs[column] = np.log(cutoff)
-    return ClassPruning(mask, cutoffs, counts, inputs.classes)
+    return ClassPruning(mask, cutoffs, counts, matrix.classes)
 
 
 def _prune_mass(
