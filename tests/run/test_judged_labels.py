@@ -12,8 +12,7 @@ from rankprune import NoiseMatrix, NoiseRates, correction_weights, prune_labels
 from rankprune.exceptions import TableError
 from rankprune.run._judged_classes import JudgedClasses
 from rankprune.run._judged_labels import (
-    given_labels,
-    judged_labels,
+    judged_codes,
     judged_wrong,
     matrix_of_rest,
     rates_of_rest,
@@ -36,7 +35,7 @@ def undecided(check):
 
 def judged(check, rows, labels):
     answers = tuple(None if label is None else int(label) for label in labels)
-    known = given_labels(check)[list(rows)].tolist()
+    known = check.given_codes[list(rows)].tolist()
     n_wrong = sum(one not in (None, other) for one, other in zip(answers, known, strict=True))
     return replace(
         check, judged=JudgedClasses(tuple(map(int, rows)), answers, "model", False, n_wrong)
@@ -120,7 +119,7 @@ def test_pruning_anyway_leaves_judged_and_trusted_rows_alone(check):
 
 
 def test_rows_without_a_single_pair_of_labels_left_are_all_kept(check):
-    labels = given_labels(check)
+    labels = check.given_codes
     rows = np.flatnonzero(labels < 2)
     open_ = judged(undecided(check), rows, labels[rows])
     mask, weight = pruned_rows(open_, prune=True)
@@ -140,10 +139,10 @@ def test_scores_that_say_nothing_prune_nothing(check):
 
 def test_clear_answers_come_in_the_order_of_the_table(check):
     found = judged(check, [9, 4, 7], [2, None, 0])
-    rows, right = judged_labels(found)
+    rows, right = judged_codes(found)
     assert (rows.tolist(), right.tolist()) == ([7, 9], [0, 2])
-    given_ = given_labels(check)
+    given_ = check.given_codes
     assert judged_wrong(found).tolist() == [
         row for row, label in ((7, 0), (9, 2)) if given_[row] != label
     ]
-    assert judged_labels(check)[0].tolist() == []
+    assert judged_codes(check)[0].tolist() == []

@@ -80,6 +80,11 @@ class CheckRecord:
             """Return the number of rows whose labels may be wrong: all that are not trusted."""
 
     @property
+    def given_codes(self) -> NDArray[np.intp]:
+        """Return the number of the given label of each labeled row, its place in ``classes``."""
+        raise NotImplementedError
+
+    @property
     def wrong_share(self) -> float:
         """Return the estimated share of all labels that are wrong."""
         raise NotImplementedError

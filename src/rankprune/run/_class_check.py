@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankprune.core import ClassVerdict, Interval, MatrixIntervals, NoiseMatrix
 from rankprune.core._ranking import Stretch
@@ -129,6 +130,11 @@ class ClassCheck(CheckRecord):
         """Return the 95 % ranges of the truth around ``noise_matrix``."""
         assert self.noise_matrix.intervals is not None  # estimated matrices have some
         return self.noise_matrix.intervals
+
+    @property
+    def given_codes(self) -> NDArray[np.intp]:
+        """Return the number of the given label of each labeled row, its place in ``classes``."""
+        return np.asarray(self.scores.label)
 
     @property
     def wrong_share(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,56 +13,59 @@ from rankprune.run._class_sentences import is_of_many
 
 if TYPE_CHECKING:
     from rankprune.run._check_record import CheckRecord
-
-# Numbers of labels; of two, whether they are the positive one.
-LabelNumbers = NDArray[Any]
+    from rankprune.run._label_check import LabelCheck
 
 # The label error rates together stay below 1, and so does that of each of many labels.
 MOST_FOUND = 0.98
 
 
-def given_labels(run: CheckRecord) -> LabelNumbers:
-    """Return the number of the label of each row; of two, whether it is the positive one."""
-    return np.asarray(run.scores.label if is_of_many(run) else run.scores.is_positive)
+def judged_codes(run: CheckRecord) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows that people judged with a clear answer, in order, and their right labels.
+
+    Labels are numbers: their places in the classes of the run.
+    """
+    judged = run.judged
+    if judged is None:
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    answers = judged.labels if is_of_many(run) else judged.is_positive
+    pairs = zip(judged.rows, answers, strict=True)
+    clear = np.array(
+        sorted((row, int(right)) for row, right in pairs if right is not None), dtype=np.intp
+    ).reshape(-1, 2)
+    return clear[:, 0], clear[:, 1]
 
 
-def judged_labels(run: CheckRecord) -> tuple[NDArray[np.intp], LabelNumbers]:
-    """Return the rows that people judged with a clear answer, in order, and their right labels."""
-    judged, many = run.judged, is_of_many(run)
-    answers = () if judged is None else judged.labels if many else judged.is_positive
-    pairs = zip(() if judged is None else judged.rows, answers, strict=True)
-    clear = sorted((row, right) for row, right in pairs if right is not None)
-    return (
-        np.array([row for row, _ in clear], dtype=np.intp),
-        np.array([right for _, right in clear], dtype=np.intp if many else bool),
-    )
+def judged_labels(run: LabelCheck) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return `judged_codes` of two labels, of which the positive one has the number 1."""
+    rows, codes = judged_codes(run)
+    return rows, codes == 1
 
 
 def judged_mask(run: CheckRecord) -> NDArray[np.bool_]:
     """Return which labeled rows people judged with a clear answer."""
     mask = np.zeros(len(run.scores.rows), dtype=bool)
-    mask[np.searchsorted(run.scores.rows, judged_labels(run)[0])] = True
+    mask[np.searchsorted(run.scores.rows, judged_codes(run)[0])] = True
     return mask
 
 
 def judged_wrong(run: CheckRecord) -> NDArray[np.intp]:
     """Return the rows whose label people judged to be wrong."""
-    rows, right = judged_labels(run)
-    given = given_labels(run)[np.searchsorted(run.scores.rows, rows)]
+    rows, right = judged_codes(run)
+    given = run.given_codes[np.searchsorted(run.scores.rows, rows)]
     found: NDArray[np.intp] = rows[given != right]
     return found
 
 
 def noise_of_rest(
     noise: NoiseRates | NoiseMatrix,
-    labels: LabelNumbers,
+    codes: NDArray[np.intp],
     settled: NDArray[np.intp],
-    right: LabelNumbers,
+    right: NDArray[np.intp],
 ) -> NoiseRates | NoiseMatrix | None:
     """Return the noise of the rows whose right labels are not known; see `matrix_of_rest`."""
     if isinstance(noise, NoiseMatrix):
-        return matrix_of_rest(noise, labels, settled, right)
-    return rates_of_rest(noise, labels, settled, right)
+        return matrix_of_rest(noise, codes, settled, right)
+    return rates_of_rest(noise, codes == 1, settled, right == 1)
 
 
 def rates_of_rest(
@@ -114,7 +117,7 @@ def rates_of_rest(
 
 def matrix_of_rest(
     matrix: NoiseMatrix,
-    labels: NDArray[np.intp],
+    codes: NDArray[np.intp],
     settled: NDArray[np.intp],
     right: NDArray[np.intp],
 ) -> NoiseMatrix | None:
@@ -124,7 +127,7 @@ def matrix_of_rest(
     ----------
     matrix : NoiseMatrix
         The noise of all rows.
-    labels : ndarray of int
+    codes : ndarray of int
         Numbers of the given labels of all rows.
     settled : ndarray of int
         Places of the rows whose right labels are known.
@@ -137,15 +140,15 @@ def matrix_of_rest(
         With as many wrong labels less as were found; None if the other rows have a single label.
     """
     k = len(matrix)
-    is_open = np.ones(len(labels), dtype=bool)
+    is_open = np.ones(len(codes), dtype=bool)
     is_open[settled] = False
-    n_open = np.bincount(labels[is_open], minlength=k)
+    n_open = np.bincount(codes[is_open], minlength=k)
     if np.count_nonzero(n_open) < 2:
         return None
-    n_labels, shares = np.bincount(labels, minlength=k), matrix.label_shares
+    n_labels, shares = np.bincount(codes, minlength=k), matrix.label_shares
     rows = np.divide(n_labels, shares, out=np.zeros(k), where=shares > 0)
     left = matrix.joint * rows[:, None]
-    np.subtract.at(left, (labels[settled], right), 1)
+    np.subtract.at(left, (codes[settled], right), 1)
     np.fill_diagonal(left, 0.0)
     # The total of each label counts, even if more rows than expected were found in one cell.
     n_wrong = left.sum(axis=1).clip(0.0, MOST_FOUND * n_open)

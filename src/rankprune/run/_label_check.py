@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankprune.audit import AuditSample
 from rankprune.core import Interval, NoiseRateIntervals, NoiseRates, Verdict
@@ -188,6 +188,11 @@ class LabelCheck(CheckRecord):
     def classes(self) -> tuple[str, ...]:
         """Return the labels as text, the positive one last."""
         return self.negative, self.positive
+
+    @property
+    def given_codes(self) -> NDArray[np.intp]:
+        """Return the number of the given label of each labeled row, its place in ``classes``."""
+        return np.asarray(self.scores.is_positive, dtype=np.intp)
 
     @property
     def wrong_share(self) -> float:

@@ -13,9 +13,7 @@ from rankprune.exceptions import TableError
 from rankprune.run._check_record import CheckRecord
 from rankprune.run._class_sentences import is_of_many, is_of_two
 from rankprune.run._judged_labels import (
-    LabelNumbers,
-    given_labels,
-    judged_labels,
+    judged_codes,
     judged_mask,
     noise_of_rest,
 )
@@ -46,38 +44,28 @@ def pruned_rows(
         doubted &= ~trusted
     # Judged rows take part: how many of them are wrong is known.
     is_counted = np.ones(len(doubted), dtype=bool) if trusted is None else ~trusted
-    settled, right = judged_labels(run)
-    given = given_labels(run)
+    settled, right = judged_codes(run)
+    given = run.given_codes
     places = np.searchsorted(scores.rows[is_counted], settled)
     of_rest = noise_of_rest(noise, given[is_counted], places, right) if len(settled) else noise
     mask, weight = np.zeros(len(doubted), dtype=bool), np.ones(len(doubted))
     if of_rest is None:
         return mask, weight
-    mask[doubted] = _least_believable(run, given, doubted, of_rest)
-    weight[doubted] = _weights(given[doubted], noise)
+    codes, own = given[doubted], scores.probability[doubted]
+    if isinstance(of_rest, NoiseMatrix):
+        ratios = likelihood_ratios(own, scores.suggested_probability[doubted])
+        mask[doubted] = prune_by_ratios(codes, ratios, of_rest).mask
+    else:
+        mask[doubted] = prune_labels(codes == 1, own, of_rest).mask
+    weight[doubted] = _weights(codes, noise)
     weight[mask] = 0.0
     return mask, weight
 
 
-def _least_believable(
-    run: CheckRecord,
-    given: LabelNumbers,
-    doubted: NDArray[np.bool_],
-    noise: NoiseRates | NoiseMatrix,
-) -> NDArray[np.bool_]:
-    """Return which of the rows in doubt are pruned."""
-    labels, scores = given[doubted], run.scores
-    own = scores.probability[doubted]
-    if isinstance(noise, NoiseRates):
-        return prune_labels(labels, own, noise).mask
-    ratios = likelihood_ratios(own, scores.suggested_probability[doubted])
-    return prune_by_ratios(labels, ratios, noise).mask
-
-
-def _weights(labels: LabelNumbers, noise: NoiseRates | NoiseMatrix) -> NDArray[np.float64]:
-    if isinstance(noise, NoiseRates):
-        return correction_weights(labels, noise)
-    return np.asarray(class_weights_of(noise)[labels])
+def _weights(codes: NDArray[np.intp], noise: NoiseRates | NoiseMatrix) -> NDArray[np.float64]:
+    if isinstance(noise, NoiseMatrix):
+        return np.asarray(class_weights_of(noise)[codes])
+    return correction_weights(codes == 1, noise)
 
 
 def answered_noise(run: CheckRecord) -> NoiseRates | NoiseMatrix:
@@ -93,7 +81,7 @@ def pruning_rates(run: CheckRecord) -> NoiseRates | NoiseMatrix:
 
     Raise an error if the scores say nothing, since they decide which rows are pruned.
     """
-    if len(judged_labels(run)[0]):
+    if len(judged_codes(run)[0]):
         noise = answered_noise(run)
     elif is_of_many(run):
         noise = run.estimated_matrix
