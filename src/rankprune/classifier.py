@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rankprune.core import NoiseRates, correction_weights, prune_labels
+from rankprune.core import (
+    MATRIX_ESTIMATORS,
+    NOISE_ESTIMATORS,
+    ClassPruning,
+    MatrixIntervals,
+    NoiseMatrix,
+    NoiseRates,
+    Pruning,
+    correction_weights,
+    prune_labels,
+)
 from rankprune.core._auc import are_counts
 from rankprune.core._inputs import BinaryLabels, BoolArray, FloatArray, count_true
-from rankprune.core._interval_records import REFITS, TRUTH, NoiseRateIntervals
+from rankprune.core._interval_records import LEVEL, REFITS, TRUTH, NoiseRateIntervals
 from rankprune.core._intervals import (
     KnownRates,
     drawn_weight,
@@ -29,19 +40,40 @@ from rankprune.core._intervals import (
 )
 from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import as_generator
+from rankprune.core.classes._class_labels import Labels, validate_any_labels
+from rankprune.core.classes._class_pruning import prune_rows
+from rankprune.core.classes._class_verdict import answered_matrix, judge_matrix
+from rankprune.core.classes._class_weights import class_weights_of
+from rankprune.core.classes._estimate import known_matrix
+from rankprune.core.classes._noise_matrix import intervals_without_width
 from rankprune.core.counting._sketch import sketch_of
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
-from rankprune.learners._base import FitRows, RowStatus, Weights
-from rankprune.learners._cloning import RandomState, draw_seed, private_random_state
+from rankprune.learners._base import FitRows, RowStatus, Status, Weights, two_label_rows
+from rankprune.learners._class_based import (
+    KEEP,
+    ClassRows,
+    ClassStatus,
+    ExaminedClasses,
+    class_rows,
+    noise_matrix_of,
+)
+from rankprune.learners._cloning import (
+    RandomState,
+    draw_seed,
+    forget_results,
+    private_random_state,
+)
 from rankprune.learners._copies import warn_if_models_saw_copies
-from rankprune.learners._probabilities import NO_EFFECT, check_rows
+from rankprune.learners._probabilities import NO_EFFECT, Folds, check_rows
 from rankprune.learners._progress import log_progress
-from rankprune.learners._rate_based import RateBasedClassifier, Scored
+from rankprune.learners._rate_based import Opinions, RateBasedClassifier, Scored
 from rankprune.learners._sample_weights import accepts_sample_weight, warn_if_weights_are_lost
+
+Prune = Callable[[FloatArray], tuple[BoolArray, Weights]]
 
 
 class RankPruningClassifier(RateBasedClassifier):
-    """Learn from binary labels, some of which are wrong, by Rank Pruning.
+    """Learn from labels of any number of classes, some of which are wrong, by Rank Pruning.
 
     Estimates how many labels of each class are wrong, drops that many of the least credible rows,
     and fits the estimator to the rest with weights that restore the balance of the classes.
@@ -58,16 +90,20 @@ class RankPruningClassifier(RateBasedClassifier):
         is known. In a `Pipeline` the extra trees and
         boosting replace the last step; see Notes.
     pos_label : default=None
-        The positive label; by default the last of the two in sorted order.
+        The positive label; by default the last of the two in sorted order. For two labels alone.
     positive_noise_rate, negative_noise_rate : float, default=None
-        Known shares of true positives labeled negative and of true negatives labeled positive;
-        unknown rates are estimated. With ``negative_noise_rate=0``, learning from positive and
-        unlabeled rows, no positive label is ever pruned. If one rate is known and the
-        probabilities are uninformative, nothing is pruned or corrected; if both are known they are
-        used even then, with a warning.
+        For two labels alone: known shares of true positives labeled negative and of true
+        negatives labeled positive; unknown rates are estimated. With ``negative_noise_rate=0``,
+        learning from positive and unlabeled rows, no positive label is ever pruned. If one rate is
+        known and the probabilities are uninformative, nothing is pruned or corrected; if both are
+        known they are used even then, with a warning.
+    noise_matrix : NoiseMatrix, default=None
+        For more than two labels alone: the known noise, with the classes of the labels. By default
+        it is estimated. If the probabilities are uninformative, a known matrix is used even then,
+        with a warning.
     noise_estimator : str or callable, default=None
-        How the rates are estimated; see ``method`` of `estimate_noise_rates`. The paper uses
-        ``"confident-counts"``.
+        How the rates are estimated; see ``method`` of `estimate_noise_rates`, which names those for
+        two and for more labels. The paper uses ``"confident-counts"``.
     rounds : int, default=1
         Number of times that rows are scored and pruned; 1 is the paper's algorithm. From the second
         round on, every row is scored again, by models fitted to the pruned, weighted rows of the
@@ -75,6 +111,10 @@ class RankPruningClassifier(RateBasedClassifier):
         takes as many fits as there are folds.
     cv : int, splitter or iterable of (train, test), default=3
         The folds; see `out_of_fold_probabilities`.
+    rare : {"error", "keep"}, default="error"
+        For more than two labels: what happens to classes with fewer rows than folds, or with one
+        row if the folds are your own. ``"keep"`` leaves them alone: no fold is fitted to their
+        rows, nothing is assumed to be wrong with them, and all of them reach the final fit.
     n_jobs : int, default=None
         Number of folds fitted at the same time. Does not change the result.
     random_state : int, RandomState or None, default=None
@@ -87,19 +127,22 @@ class RankPruningClassifier(RateBasedClassifier):
     ----------
     estimator_ : classifier
         The classifier fitted to the rows that were kept.
-    classes_ : ndarray of shape (2,)
-        The two labels in sorted order.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in sorted order.
     noise_rates_ : NoiseRates
-        The rates used for pruning; they describe the rows that are not trusted.
+        The rates used for pruning; they describe the rows that are not trusted. With two labels.
+    noise_matrix_ : NoiseMatrix
+        The same with more than two labels.
     prune_mask_ : ndarray of bool of shape (n_rows,)
         True means dropped.
-    probabilities_ : ndarray of shape (n_rows,)
-        Out-of-fold probability of the positive label, from the first round.
-    ranking_probabilities_ : ndarray of shape (n_rows,)
+    probabilities_ : ndarray of shape (n_rows,) or (n_rows, n_classes)
+        Out-of-fold probability of the positive label, or of each of more than two, from the first
+        round.
+    ranking_probabilities_ : ndarray of shape (n_rows,) or (n_rows, n_classes)
         Probabilities used for pruning in the last round; ``probabilities_`` if there is only one.
-    verdict_ : Verdict
+    verdict_ : Verdict or ClassVerdict
         Whether the labels are clean or noisy, or whether this is unclear. Only with a scorer of
-        several models, and if neither a noise rate nor probabilities were given.
+        several models, and if neither noise nor probabilities were given.
     n_features_in_, feature_names_in_
         As in the fitted estimator, if it has them.
 
@@ -115,6 +158,11 @@ class RankPruningClassifier(RateBasedClassifier):
     your own, or preprocessing that needs the labels, the trees score in the same folds as the other
     models. The committee leaves boosting out if the estimator is boosting itself, and for sparse
     rows of more than 100 columns, such as texts.
+
+    With more than two labels, a row is dropped if its label is among the least likely of its class,
+    compared with the best other one: as many rows as the matrix says. A row whose label no fold was
+    fitted to could not be judged, so every training set must hold every class, except for those
+    that ``rare="keep"`` leaves alone.
 
     References
     ----------
@@ -132,10 +180,24 @@ class RankPruningClassifier(RateBasedClassifier):
     0.31
     >>> bool(model.score(X, truth) > 0.97)
     True
+
+    Three classes: a fifth of the rows of class 0 are labeled 1.
+
+    >>> X, truth = make_classification(
+    ...     1500, n_informative=4, n_classes=3, n_clusters_per_class=1, class_sep=3, random_state=0
+    ... )
+    >>> transition = [[0.8, 0, 0], [0.2, 1, 0], [0, 0, 1]]
+    >>> y = flip_labels(truth, transition=transition, random_state=0)
+    >>> model = RankPruningClassifier(random_state=0).fit(X, y)
+    >>> model.noise_matrix_.noise_rates.round(2).tolist()
+    [0.22, 0.02, 0.0]
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's convention)
         **RateBasedClassifier._parameter_constraints,
+        "noise_matrix": [NoiseMatrix, None],
+        "noise_estimator": [StrOptions({*NOISE_ESTIMATORS, *MATRIX_ESTIMATORS}), callable, None],
+        "rare": [StrOptions({"error", KEEP})],
         "rounds": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -147,9 +209,11 @@ class RankPruningClassifier(RateBasedClassifier):
         pos_label: Any = None,
         positive_noise_rate: float | None = None,
         negative_noise_rate: float | None = None,
+        noise_matrix: NoiseMatrix | None = None,
         noise_estimator: str | Callable[..., NoiseRates] | None = None,
         rounds: int = 1,
         cv: Any = 3,
+        rare: str = "error",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -166,7 +230,9 @@ class RankPruningClassifier(RateBasedClassifier):
             random_state=random_state,
             verbose=verbose,
         )
+        self.noise_matrix = noise_matrix
         self.rounds = rounds
+        self.rare = rare
 
     def fit(
         self,
@@ -185,7 +251,7 @@ class RankPruningClassifier(RateBasedClassifier):
         X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
             Any input that the estimator accepts and whose rows can be selected.
         y : array-like of shape (n_rows,)
-            Given labels, of any two values, some of them wrong.
+            Given labels, of any two or more values, some of them wrong.
         sample_weight : array-like of shape (n_rows,), default=None
             A weight of 2 has the same meaning as two copies of the row, a weight of 0 as no row.
             Weights are used in the folds, in the counts and, multiplied by the correction weights,
@@ -193,9 +259,9 @@ class RankPruningClassifier(RateBasedClassifier):
         groups : array-like of shape (n_rows,), default=None
             Rows of the same group stay in the same fold. Without groups, copies of a row may end up
             in different folds; many of them give a `CopiedRowsWarning`.
-        probabilities : array-like of shape (n_rows,), default=None
-            Out-of-fold probabilities of the positive label, if they are already known; then no
-            folds are fitted.
+        probabilities : array-like of shape (n_rows,) or (n_rows, n_classes), default=None
+            Out-of-fold probabilities of the positive label or, in the order of ``classes_``, of
+            each label, if they are already known; then no folds are fitted.
         trusted : array-like of bool of shape (n_rows,), default=None
             Rows whose labels a person has checked: they are never pruned, get no correction weight,
             and do not count in the noise rates.
@@ -205,12 +271,12 @@ class RankPruningClassifier(RateBasedClassifier):
         RankPruningClassifier
             The object itself.
         """
-        rows = self._read(X, y, sample_weight, groups, trusted)
+        forget_results(self)
+        rows = self._any_rows(X, y, sample_weight, groups, trusted)
         generator = private_random_state(self.random_state)
         opinions = self._score(rows, probabilities, generator)
         warn_if_models_saw_copies(rows.X, opinions.folds.splits, rows.status.counted)
-        scored = self._estimate(rows, opinions)
-        pruned = self._prune(rows, scored)
+        pruned = self._estimate_and_prune(rows, opinions)
         self._refit(pruned, generator)
         return self
 
@@ -223,7 +289,7 @@ class RankPruningClassifier(RateBasedClassifier):
         groups: ArrayLike | None = None,
         probabilities: ArrayLike | None = None,
         trusted: ArrayLike | None = None,
-    ) -> Examined:
+    ) -> Examined | ExaminedClasses:
         """Return what ``fit`` learns about the rows, without fitting the final estimator.
 
         `check_labels` and `check_table` use it. The results of an earlier fit stay unchanged.
@@ -235,13 +301,12 @@ class RankPruningClassifier(RateBasedClassifier):
 
         Returns
         -------
-        Examined
-            The rows, their scores and noise rates, and the rows that would be pruned.
+        Examined or, with more than two labels, ExaminedClasses
+            The rows, their scores and noise, and the rows that would be pruned.
         """
-        rows = self._checked_rows(X, y, sample_weight, groups, trusted)
+        rows = self._any_rows(X, y, sample_weight, groups, trusted)
         generator = private_random_state(self.random_state)
-        opinions = self._score(rows, probabilities, generator)
-        return self._prune(rows, self._estimate(rows, opinions))
+        return self._estimate_and_prune(rows, self._score(rows, probabilities, generator))
 
     def noise_rate_intervals(
         self,
@@ -252,8 +317,10 @@ class RankPruningClassifier(RateBasedClassifier):
         level: float = 0.95,
         n_resamples: int | None = None,
         random_state: RandomState = None,
-    ) -> NoiseRateIntervals:
+    ) -> NoiseRateIntervals | MatrixIntervals:
         """Return intervals of the noise rates: of the truth, or of what chance can do.
+
+        With more than two labels, those of the truth at 95 % are all there is.
 
         Parameters
         ----------
@@ -275,7 +342,7 @@ class RankPruningClassifier(RateBasedClassifier):
 
         Returns
         -------
-        NoiseRateIntervals
+        NoiseRateIntervals or, with more than two labels, MatrixIntervals
             Intervals around the estimates from all rows. The interval of a known rate is a point.
 
         See Also
@@ -286,6 +353,9 @@ class RankPruningClassifier(RateBasedClassifier):
         validate_covers(covers)
         validate_level(level)
         fitted = self._fitted_
+        if isinstance(fitted, NoiseMatrix):
+            _refuse_other_intervals(X, covers, level)
+            return fitted.intervals or intervals_without_width(fitted)
         sketch = sketch_of(fitted.status.inputs(self.probabilities_))
         if X is None and covers == TRUTH:
             return learned_intervals(sketch, fitted.estimated, known=fitted.known, level=level)
@@ -300,17 +370,17 @@ class RankPruningClassifier(RateBasedClassifier):
                 random_state=random_state,
             )
         n_refits = validate_count(50 if n_resamples is None else n_resamples, "n_resamples", 50)
-        replicates = self._refitted_rates(X, groups, n_refits, random_state)
+        replicates = self._refitted_rates(fitted, X, groups, n_refits, random_state)
         sizes = label_rows(sketch)
         return intervals_from(
             fitted.estimated, replicates, level, REFITS, fitted.known, sizes=sizes
         )
 
     def _refitted_rates(
-        self, X: Any, groups: Any, n_refits: int, random_state: RandomState
+        self, fitted: _Fitted, X: Any, groups: Any, n_refits: int, random_state: RandomState
     ) -> list[NoiseRates]:
         """Return the rates of resamples, each scored in new folds."""
-        labels, status = self._fitted_.labels, self._fitted_.status
+        labels, status = fitted.labels, fitted.status
         X, groups = check_rows(X, labels.is_positive, groups)
         seed = draw_seed(private_random_state(random_state))
         panel = self._panel(X, groups, status.counted, seed)
@@ -320,7 +390,7 @@ class RankPruningClassifier(RateBasedClassifier):
                     "X must be None if a scorer takes no sample_weight, since resampled rows are "
                     f"weighted; {scorer!r} takes none. Omit X, or use another scorer."
                 )
-        method = self._fitted_.noise_estimator
+        method = fitted.noise_estimator
         generator = private_random_state(random_state)
         draws = resamples(
             labels.is_positive,
@@ -349,17 +419,116 @@ class RankPruningClassifier(RateBasedClassifier):
             )
         return replicates
 
-    def _prune(self, rows: FitRows, scored: Scored) -> Examined:
+    def _any_rows(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        trusted: ArrayLike | None,
+    ) -> FitRows | ClassRows:
+        """Return the checked rows, after checking the parameters for their number of classes."""
+        X, y, groups = self._checked_features(X, y, groups)
+        labels, weight = validate_any_labels(y, sample_weight, pos_label=self.pos_label, name="y")
+        if isinstance(labels, BinaryLabels):
+            self._refuse_for_two(labels)
+            return two_label_rows(X, groups, labels, weight, trusted)
+        self._refuse_for_many(labels)
+        return class_rows(X, groups, labels, weight, trusted, self.rare, self.cv)
+
+    def _for_two_alone(self) -> list[str]:
+        """Return the names of parameters with values that more than two classes cannot have."""
+        names = [
+            name
+            for name in ("pos_label", "positive_noise_rate", "negative_noise_rate")
+            if getattr(self, name) is not None
+        ]
+        method = self.noise_estimator
+        is_for_many = method is None or (isinstance(method, str) and method in MATRIX_ESTIMATORS)
+        return names if is_for_many else [*names, "noise_estimator"]
+
+    def _refuse_for_two(self, labels: BinaryLabels) -> None:
+        if self.noise_matrix is not None:
+            positive = labels.classes.tolist()[labels.positive_column]
+            raise ValueError(
+                f"noise_matrix must be None for two labels, got {self.noise_matrix!r}. Pass "
+                "positive_noise_rate and negative_noise_rate, such as those of "
+                f"noise_matrix.one_vs_rest({positive!r})."
+            )
+        method = self.noise_estimator
+        if isinstance(method, str) and method not in NOISE_ESTIMATORS:
+            raise ValueError(
+                f"noise_estimator must be one of {sorted(NOISE_ESTIMATORS)} for two labels, or a "
+                f"callable, got {method!r}. Leave it out to use the default."
+            )
+
+    def _refuse_for_many(self, labels: Labels) -> None:
+        for name in self._for_two_alone():
+            value = getattr(self, name)
+            if name == "noise_estimator":
+                rule, advice = f"one of {sorted(MATRIX_ESTIMATORS)} or None", "Leave it out"
+            else:
+                rule, advice = "None", "Pass noise_matrix, e.g. NoiseMatrix.from_transition(...)"
+            raise ValueError(
+                f"{name} must be {rule} for more than two classes, got {value!r}. Only binary "
+                f"classification is supported with it, since it is for two labels alone. {advice}."
+            )
+        if self.noise_matrix is not None:
+            known_matrix(self.noise_matrix, labels.classes)
+
+    def _estimate_and_prune(
+        self, rows: FitRows | ClassRows, opinions: Opinions
+    ) -> Examined | ExaminedClasses:
+        """Return the noise of the rows, those that the last round prunes, and all weights."""
+        if isinstance(rows, ClassRows):
+            return self._examine_classes(rows, opinions)
+        scored = self._estimate(rows, opinions)
+        prune = partial(_pruned, rows.status, scored.rates)
+        mask, weights, ranking = self._prune(rows.status, scored.folds, scored.scores, prune)
+        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), scored.rates)
+        return Examined(rows, scored, mask, weights, ranking)
+
+    def _examine_classes(self, rows: ClassRows, opinions: Opinions) -> ExaminedClasses:
+        """Do the same for more than two classes."""
+        folds, status = opinions.folds, rows.status
+        scores = folds.mean(opinions.columns)
+        known = self.noise_matrix and known_matrix(self.noise_matrix, rows.labels.classes)
+        estimated = noise_matrix_of(status, scores, known, self.noise_estimator)
+        n_opinions, verdict = opinions.columns.shape[1], None
+        if known is None and n_opinions > 1:
+            verdict = judge_matrix(estimated, n_opinions=n_opinions)
+        matrix = answered_matrix(verdict, estimated) if self._is_judged() else estimated
+        prune = partial(_pruned_classes, status, matrix)
+        mask, weights, ranking = self._prune(status, folds, scores, prune)
+        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), matrix)
+        return ExaminedClasses(
+            folds,
+            opinions.columns,
+            scores,
+            estimated,
+            matrix,
+            verdict,
+            rows,
+            mask,
+            weights,
+            ranking,
+        )
+
+    def _prune(
+        self, status: Status, folds: Folds, scores: FloatArray, prune: Prune
+    ) -> tuple[BoolArray, Weights, FloatArray]:
         """Return the rows that the last round prunes, the weights of the rows, and its ranking."""
-        status, folds, scores = rows.status, scored.folds, scored.scores
-        mask, weights = _pruned(status, scores, scored.rates)
+        mask, weights = prune(scores)
         for turn in range(1, self.rounds):
             keep = status.counted & ~mask
+            if status.left_alone is not None:
+                keep &= ~status.left_alone
             if not mask.any():
                 break  # another round would fit the same models
-            if not folds.keep_both_classes(keep):
+            if not folds.keep_classes(keep):
+                lost = "with a single class" if isinstance(status, RowStatus) else "without a class"
                 warn_caller(
-                    f"Pruning leaves a fold of round {turn + 1} with a single class, so pruning "
+                    f"Pruning leaves a fold of round {turn + 1} {lost}, so pruning "
                     f"stops after round {turn}. Use fewer folds, or fewer rounds.",
                     ClassAlmostEmptiedWarning,
                 )
@@ -368,33 +537,43 @@ class RankPruningClassifier(RateBasedClassifier):
                 warn_if_weights_are_lost(self.scorer, weights, NO_EFFECT)
             self._log("round %d: scoring with %d rows pruned", turn + 1, count_true(mask))
             scores = folds.score(weights, keep)
-            mask, weights = _pruned(status, scores, scored.rates)
-        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), scored.rates)
-        return Examined(rows, scored, mask, weights, scores)
+            mask, weights = prune(scores)
+        return mask, weights, scores
 
-    def _refit(self, found: Examined, generator: np.random.RandomState) -> None:
+    def _refit(self, found: Examined | ExaminedClasses, generator: np.random.RandomState) -> None:
         """Fit the estimator to the rows that were kept, and set the fitted attributes."""
-        rows, scored, weights = found.rows, found.scored, found.weights
+        rows, weights = found.rows, found.weights
         kept = np.flatnonzero(rows.status.counted & ~found.mask)
-        self._fit_estimator(
+        self._fit_labels(
             rows,
             kept,
-            rows.labels.is_positive[kept],
+            rows.y[kept],
             None if weights is None else weights[kept],
             generator,
             "the balance of the classes is not corrected",
         )
-        self._keep_scores(scored)
         self.prune_mask_ = found.mask
         self.ranking_probabilities_ = found.ranking
+        if isinstance(found, ExaminedClasses):
+            self.noise_matrix_, self.probabilities_ = found.matrix, found.scores
+            if found.verdict is not None:
+                self.verdict_ = found.verdict
+            self._fitted_: _Fitted | NoiseMatrix = found.estimated
+            return
+        self._keep_scores(found.scored)
         self._fitted_ = _Fitted(
             # Copies, since these may be views of the caller's own labels.
-            replace(rows.labels, is_positive=rows.labels.is_positive.copy()),
-            replace(rows.status, is_positive=rows.status.is_positive.copy()),
-            scored.estimated,
+            replace(found.rows.labels, is_positive=found.rows.labels.is_positive.copy()),
+            replace(found.rows.status, is_positive=found.rows.status.is_positive.copy()),
+            found.scored.estimated,
             self._known(),
             self.noise_estimator,
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = not self._for_two_alone()
+        return tags
 
 
 @dataclass(frozen=True)
@@ -433,18 +612,43 @@ class _Fitted:
     noise_estimator: str | Callable[..., NoiseRates] | None
 
 
-def _pruned(status: RowStatus, scores: FloatArray, rates: NoiseRates) -> tuple[BoolArray, Weights]:
+def _pruned(status: RowStatus, rates: NoiseRates, scores: FloatArray) -> tuple[BoolArray, Weights]:
     """Return the prune mask and the weight of every row, None if all weights are 1."""
     inputs = status.inputs(scores)
     pruning = prune_labels(
         inputs.is_positive, inputs.probabilities, rates, sample_weight=inputs.sample_weight
     )
+    return _of_all_rows(status, pruning, correction_weights(inputs.is_positive, rates))
+
+
+def _pruned_classes(
+    status: ClassStatus, matrix: NoiseMatrix, scores: FloatArray
+) -> tuple[BoolArray, Weights]:
+    """Do the same for more than two classes."""
+    inputs = status.inputs(scores)
+    return _of_all_rows(status, prune_rows(inputs, matrix), class_weights_of(matrix)[inputs.codes])
+
+
+def _of_all_rows(
+    status: Status, pruning: Pruning | ClassPruning, correction: NDArray[np.float64]
+) -> tuple[BoolArray, Weights]:
+    """Return mask and weights of all rows, from those in doubt."""
     mask = np.zeros(len(status.counted), dtype=bool)
     mask[status.doubted] = pruning.mask
-    correction = correction_weights(inputs.is_positive, rates)
     if status.weight is None and (correction == 1).all():
         return mask, None
     weights = np.ones(len(mask)) if status.weight is None else status.weight.copy()
     left = 1.0 if pruning.sample_weight is None else pruning.sample_weight
     weights[status.doubted] = left * correction
     return mask, weights
+
+
+def _refuse_other_intervals(X: Any, covers: str, level: float) -> None:
+    given: dict[str, tuple[Any, Any]] = {"covers": (covers, TRUTH), "level": (level, LEVEL)}
+    given |= {} if X is None else {"X": ("a table", None)}
+    for name, (value, only) in given.items():
+        if value != only:
+            raise ValueError(
+                f"{name} must be {only!r} for more than two classes, got {value!r}. Leave it out; "
+                "the ranges are those of noise_matrix_.intervals."
+            )

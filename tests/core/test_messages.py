@@ -138,27 +138,30 @@ RATES = NoiseRates.from_noise_rates(0.1, 0.1, 0.5)
         (
             lambda: validate_labels([0, 1, 2]),
             "labels must hold two classes, got 3: 0, 1, 2. Only binary classification is "
-            "supported. The type of the target is multiclass. Wrap the classifier in "
-            "sklearn.multiclass.OneVsRestClassifier, or pass labels == value. "
-            "estimate_noise_rates takes more, with a column of probabilities per class.",
+            "supported. The type of the target is multiclass. "
+            "RankPruningClassifier takes any number of classes, and so does estimate_noise_rates "
+            "with a column of probabilities per class; for other classifiers, use "
+            "sklearn.multiclass.OneVsRestClassifier, or pass labels == value.",
         ),
         (
             lambda: validate_labels([0, 1, 2, 3, 4]),
             "labels must hold two classes, got 5: 0, 1, 2, 3, 4. Only binary classification is "
-            "supported. The type of the target is multiclass. Wrap the classifier in "
-            "sklearn.multiclass.OneVsRestClassifier, or pass labels == value. "
-            "estimate_noise_rates takes more, with a column of probabilities per class.",
+            "supported. The type of the target is multiclass. "
+            "RankPruningClassifier takes any number of classes, and so does estimate_noise_rates "
+            "with a column of probabilities per class; for other classifiers, use "
+            "sklearn.multiclass.OneVsRestClassifier, or pass labels == value.",
         ),
         (
             lambda: validate_labels([0, 1, 2, 3, 4, 5]),
             "labels must hold two classes, got 6: 0, 1, 2, 3, 4, .... Only binary classification "
-            "is supported. The type of the target is multiclass. Wrap the classifier in "
-            "sklearn.multiclass.OneVsRestClassifier, or pass labels == value. "
-            "estimate_noise_rates takes more, with a column of probabilities per class.",
+            "is supported. The type of the target is multiclass. "
+            "RankPruningClassifier takes any number of classes, and so does estimate_noise_rates "
+            "with a column of probabilities per class; for other classifiers, use "
+            "sklearn.multiclass.OneVsRestClassifier, or pass labels == value.",
         ),
         (
             lambda: validate_labels([0.1, 0.2, 0.3]),
-            "labels must hold two classes, got continuous values such as 0.1. Unknown label type:"
+            "labels must hold classes, got continuous values such as 0.1. Unknown label type:"
             " continuous. Cut the values at a threshold, or use a regressor.",
         ),
         (

@@ -13,6 +13,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from rankprune import RankPruningClassifier, check_labels, estimate_noise_rates, flip_labels
+from rankprune.core._inputs import BinaryLabels
 from rankprune.learners import _out_of_bag
 from rankprune.learners._copies import copied_units
 from rankprune.learners._out_of_bag import OutOfBag, Trees, as_features
@@ -24,7 +25,8 @@ NOISY = flip_labels(TRUTH, positive_noise_rate=0.2, negative_noise_rate=0.1, ran
 
 def score(features, labels, weight=None, *, keep=None, units=None, seed=0, n_jobs=None):
     found = OutOfBag(as_features(features), units)
-    return found.score(np.asarray(labels, dtype=bool), weight, keep, seed, n_jobs)
+    given = BinaryLabels(np.asarray(labels, dtype=bool), np.array([False, True]), True)
+    return found.score(given, weight, keep, seed, n_jobs)
 
 
 def test_they_rank_wrong_labels_first():

@@ -70,7 +70,7 @@ def rows():
 def test_parameters_are_those_of_rank_pruning(method):
     mine = inspect.signature(method).parameters
     theirs = inspect.signature(RankPruningClassifier).parameters
-    assert set(theirs) - set(mine) <= {"rounds", "negative_noise_rate"}
+    assert set(theirs) - set(mine) <= {"rounds", "negative_noise_rate", "noise_matrix", "rare"}
     assert list(inspect.signature(method.fit).parameters)[:6] == [
         *("self", "X", "y", "sample_weight", "groups", "probabilities")
     ]

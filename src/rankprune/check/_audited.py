@@ -55,7 +55,7 @@ def judge_on_audit(
     splits = make_splits(settings.cv, X, labels, rows.groups, None, seed)
     folds = Folds((chosen_model(run, estimator),), X, labels, splits, n_jobs, seed)
     keep = ~run.scores.suspect
-    if not folds.keep_both_classes(keep):
+    if not folds.keep_classes(keep):
         raise TableError("Without its suspects, a fold has rows of only one label.")
     place = np.searchsorted(run.scores.rows, sample.rows)
     before, after = (

@@ -28,7 +28,7 @@ def judge_on_trusted(found: Examined) -> BeforeAfter | None:
         folds.estimators[:1], folds.X, folds.labels, folds.splits, folds.n_jobs, folds.seed
     )
     keep = status.counted & ~found.mask
-    if not alone.keep_both_classes(keep):
+    if not alone.keep_classes(keep):
         return None
     after = alone.score(found.weights, keep)
     truth = found.rows.labels.is_positive[trusted]

@@ -161,6 +161,7 @@ def _examine(data: RowData, classifier: RankPruningClassifier) -> _Judged:
         probabilities=data.probabilities,
         trusted=data.trusted,
     )
+    assert isinstance(found, Examined)  # the labels are two
     scored = found.scored
     sketch = sketch_of(found.rows.status.inputs(scored.scores))
     verdict = scored.verdict

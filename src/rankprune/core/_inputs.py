@@ -54,6 +54,14 @@ class BinaryLabels:
         """Return the index of the positive label in ``classes``."""
         return int(self.classes[1] == self.pos_label)
 
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Return the index of each row's label in ``classes``."""
+        return np.asarray(self.is_positive == (self.positive_column == 1)).astype(np.intp)
+
+    def __len__(self) -> int:
+        return len(self.is_positive)
+
 
 @dataclass(frozen=True)
 class Inputs:

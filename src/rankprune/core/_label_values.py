@@ -16,6 +16,10 @@ from rankprune.core._blocks import blocks
 BoolArray = NDArray[np.bool_]
 
 
+class MoreThanTwoClasses(ValueError):
+    """Labels of more than two classes, where there must be two."""
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a single value is missing: None, NaN, NaT or pandas.NA."""
     # NaN and NaT differ from themselves; pandas.NA refuses to be compared at all.
@@ -160,11 +164,12 @@ def two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArra
     refuse_continuous(values, classes, name)
     refuse_single_class(classes, name)
     shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
-    raise ValueError(
+    raise MoreThanTwoClasses(
         f"{name} must hold two classes, got {len(classes)}: {shown}. Only binary "
-        "classification is supported. The type of the target is multiclass. Wrap the "
-        "classifier in sklearn.multiclass.OneVsRestClassifier, or pass labels == value. "
-        "estimate_noise_rates takes more, with a column of probabilities per class."
+        "classification is supported. The type of the target is multiclass. "
+        "RankPruningClassifier takes any number of classes, and so does estimate_noise_rates with "
+        "a column of probabilities per class; for other classifiers, use "
+        "sklearn.multiclass.OneVsRestClassifier, or pass labels == value."
     )
 
 
@@ -191,7 +196,7 @@ def refuse_continuous(values: NDArray[Any], classes: NDArray[Any], name: str) ->
     """Raise an error if more than two classes are no whole numbers."""
     if values.dtype.kind == "f" and len(classes) > 2 and (classes != np.round(classes)).any():
         raise ValueError(
-            f"{name} must hold two classes, got continuous values such as {classes.tolist()[0]!r}. "
+            f"{name} must hold classes, got continuous values such as {classes.tolist()[0]!r}. "
             "Unknown label type: continuous. Cut the values at a threshold, or use a regressor."
         )
 

@@ -19,7 +19,7 @@ from rankprune.classifier import RankPruningClassifier
 from rankprune.comparison._measure import trusted_figures
 from rankprune.core import NoiseRates, Verdict, estimate_noise_rates, prune_labels
 from rankprune.core._answer import answered_rates
-from rankprune.core._inputs import Inputs
+from rankprune.core._inputs import Inputs, validate_labels
 from rankprune.core._verdict import judge
 from rankprune.experiments._bank import MODELS, N_FOLDS, Problem, Split, flipped
 from rankprune.experiments._cache import cached, file_name
@@ -144,7 +144,8 @@ def _repeated(split: Split, labels: NDArray[np.bool_]) -> Scores:
 
 
 def _trees(split: Split, labels: NDArray[np.bool_]) -> Scores:
-    return OutOfBag(as_features(split.X)).score(labels, None, None, seed=0, n_jobs=1)
+    given = validate_labels(labels)
+    return OutOfBag(as_features(split.X)).score(given, None, None, seed=0, n_jobs=1)
 
 
 PARTS: dict[str, Callable[..., Scores]] = {

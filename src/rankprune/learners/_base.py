@@ -25,6 +25,7 @@ from rankprune.core._inputs import (
     validate_trusted,
     validate_weighted_labels,
 )
+from rankprune.core.classes._class_labels import Labels
 from rankprune.learners._class_order import (
     both_columns,
     fitted_labels,
@@ -57,13 +58,11 @@ def estimator_has(method: str) -> Callable[[Any], bool]:
 
 
 @dataclass(frozen=True)
-class RowStatus:
+class Status:
     """The status of each row: whether it has weight, and whether its label is in doubt.
 
     Attributes
     ----------
-    is_positive : ndarray of bool of shape (n_rows,)
-        Whether the given label is the positive one.
     weight : ndarray of shape (n_rows,) or None
         Sample weights.
     counted : ndarray of bool of shape (n_rows,)
@@ -72,20 +71,47 @@ class RowStatus:
         Whether the row counts and its label is not trusted.
     """
 
-    is_positive: BoolArray
     weight: Weights
     counted: BoolArray
     doubted: BoolArray
 
-    def inputs(self, scores: FloatArray) -> Inputs:
-        """Return the labels, scores and weights that noise rates are estimated from."""
-        weight = None if self.weight is None else self.weight[self.doubted]
-        return Inputs(self.is_positive[self.doubted], scores[self.doubted], weight)
+    @property
+    def left_alone(self) -> BoolArray | None:
+        """Return which rows no fold is fitted to although they count; None if there are none."""
+        return None
 
     @property
     def mass(self) -> NDArray[np.float64]:
         """Return the weight of each row, 1 if none were given."""
         return np.ones(len(self.counted)) if self.weight is None else self.weight
+
+    @property
+    def doubted_weight(self) -> Weights:
+        """Return the weights of the doubted rows."""
+        return None if self.weight is None else self.weight[self.doubted]
+
+    def weigh(self, factors: NDArray[np.float64], settled: float = 1.0) -> NDArray[np.float64]:
+        """Return all weights, those of doubted rows times ``factors``, others times ``settled``."""
+        weights = self.mass * settled
+        weights[self.doubted] = self.mass[self.doubted] * factors
+        return weights
+
+
+@dataclass(frozen=True)
+class RowStatus(Status):
+    """The status of each row of two labels.
+
+    Attributes
+    ----------
+    is_positive : ndarray of bool of shape (n_rows,)
+        Whether the given label is the positive one.
+    """
+
+    is_positive: BoolArray
+
+    def inputs(self, scores: FloatArray) -> Inputs:
+        """Return the labels, scores and weights that noise rates are estimated from."""
+        return Inputs(self.is_positive[self.doubted], scores[self.doubted], self.doubted_weight)
 
     def masses(self) -> tuple[float, float]:
         """Return the total weight of the doubted rows of each label, positive first."""
@@ -97,21 +123,15 @@ class RowStatus:
             float(self.mass[self.doubted & ~self.is_positive].sum()),
         )
 
-    def weigh(self, factors: NDArray[np.float64], settled: float = 1.0) -> NDArray[np.float64]:
-        """Return all weights, those of doubted rows times ``factors``, others times ``settled``."""
-        weights = self.mass * settled
-        weights[self.doubted] = self.mass[self.doubted] * factors
-        return weights
-
 
 @dataclass(frozen=True)
-class FitRows:
-    """The rows that were passed to ``fit``, after all checks."""
+class Rows:
+    """The rows that were passed to ``fit``, of any number of classes, after all checks."""
 
     X: Any
     groups: Any
-    labels: BinaryLabels
-    status: RowStatus
+    labels: Labels
+    status: Status
 
     @property
     def weight(self) -> Weights:
@@ -124,14 +144,22 @@ class FitRows:
         return labels_to_fit(self.labels)
 
     @property
+    def n_rows(self) -> int:
+        """Return the number of rows, including those of weight 0."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class FitRows(Rows):
+    """The rows that were passed to ``fit``, with two labels."""
+
+    labels: BinaryLabels
+    status: RowStatus
+
+    @property
     def positive(self) -> Any:
         """Return the positive label in the form that estimators accept."""
         return self.y[self.labels.is_positive.argmax()]
-
-    @property
-    def n_rows(self) -> int:
-        """Return the number of rows, including those of weight 0."""
-        return len(self.labels.is_positive)
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -173,6 +201,16 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         trusted: ArrayLike | None = None,
     ) -> FitRows:
         """Return the rows, labels and weights, after checking them and the parameters."""
+        X, y, groups = self._checked_features(X, y, groups)
+        labels, weight = validate_weighted_labels(
+            y, sample_weight, pos_label=self.pos_label, name="y"
+        )
+        return two_label_rows(X, groups, labels, weight, trusted)
+
+    def _checked_features(
+        self, X: Any, y: ArrayLike, groups: ArrayLike | None
+    ) -> tuple[Any, ArrayLike, Any]:
+        """Return features, labels and groups, after checking the parameters and all lengths."""
         self._validate_params()
         base = self._base()
         if base is not None and not hasattr(base, "fit"):
@@ -188,10 +226,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if as_array(y, "y").shape[1:] == (1,):
             y = column_or_1d(y, warn=True)
         X, groups = check_rows(X, y, groups)
-        labels, weight = validate_weighted_labels(
-            y, sample_weight, pos_label=self.pos_label, name="y"
-        )
-        return FitRows(X, groups, labels, _rows_in_doubt(labels.is_positive, weight, trusted))
+        return X, y, groups
 
     def _base(self) -> Any:
         """Return the estimator to clone, or None if the classifier takes none."""
@@ -291,24 +326,50 @@ class DelegatingClassifier(MetaEstimatorMixin, BinaryClassifier):  # type: ignor
         lost: str,
     ) -> None:
         """Fit the estimator to these rows, labels and weights, and store it."""
+        y = labels_to_fit(replace(rows.labels, is_positive=is_positive))
+        self._fit_labels(rows, chosen, y, weights, generator, lost)
+
+    def _fit_labels(
+        self,
+        rows: Rows,
+        chosen: NDArray[np.intp],
+        y: NDArray[Any],
+        weights: Weights,
+        generator: np.random.RandomState,
+        lost: str,
+    ) -> None:
+        """Fit the estimator to these rows and weights, with labels as it accepts them."""
         estimator = fresh_clone(self._base(), draw_seed(generator))
         warn_if_weights_are_lost(estimator, weights, lost)
-        y = labels_to_fit(replace(rows.labels, is_positive=is_positive))
         fit_rows(estimator, rows.X, rows.y, chosen, y, weights)
         self.classes_ = rows.labels.classes
         self._keep_features(estimator)
         self.estimator_ = estimator
 
 
-def _rows_in_doubt(is_positive: BoolArray, weight: Weights, trusted: ArrayLike | None) -> RowStatus:
-    n_rows = len(is_positive)
+def two_label_rows(
+    X: Any, groups: Any, labels: BinaryLabels, weight: Weights, trusted: ArrayLike | None
+) -> FitRows:
+    """Return checked rows of two labels, with the status of each."""
+    counted, doubted = counted_and_doubted(labels, weight, trusted)
+    return FitRows(X, groups, labels, RowStatus(weight, counted, doubted, labels.is_positive))
+
+
+def counted_and_doubted(
+    labels: Labels, weight: Weights, trusted: ArrayLike | None, left_alone: BoolArray | None = None
+) -> tuple[BoolArray, BoolArray]:
+    """Return which rows have weight, and which of them a label that may be wrong."""
+    n_rows = len(labels)
     counted = np.ones(n_rows, dtype=bool) if weight is None else weight > 0
     is_trusted = validate_trusted(trusted, n_rows)
     doubted = counted & ~is_trusted
-    if is_trusted.any() and len(np.unique(is_positive[doubted])) < 2:
+    if left_alone is not None:
+        doubted &= ~left_alone
+    if is_trusted.any() and len(np.unique(labels.codes[doubted])) < 2:
+        classes = "both" if isinstance(labels, BinaryLabels) else "at least two"
         raise ValueError(
-            "trusted must leave untrusted rows of both classes; "
+            f"trusted must leave untrusted rows of {classes} classes; "
             f"{count_true(doubted)} rows of positive weight are left. If every label is trusted, "
             "there is no noise to estimate: fit the estimator itself."
         )
-    return RowStatus(is_positive, weight, counted, doubted)
+    return counted, doubted

@@ -16,6 +16,8 @@ from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
+from rankprune.core._inputs import BinaryLabels
+from rankprune.core.classes._class_labels import Labels
 from rankprune.learners._progress import log_progress
 
 N_TREES, MIN_LEAF = 200, 3
@@ -73,33 +75,35 @@ class OutOfBag:
 
     def score(
         self,
-        is_positive: NDArray[np.bool_],
+        labels: Labels,
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None,
         seed: int,
         n_jobs: int | None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) of every row, the mean over the trees that were not fitted to it.
+        """Return P(positive) or P(each class) of every row, the mean over trees not fitted to it.
 
-        A row that all trees were fitted to gets the share of positives among the others.
+        A row that all trees were fitted to gets the shares of the classes among the others.
         """
-        n_rows = len(is_positive)
+        n_rows, n_classes = len(labels), len(labels.classes)
         weight = np.ones(n_rows) if sample_weight is None else sample_weight
         trained = weight > 0 if is_trained_on is None else is_trained_on & (weight > 0)
         units = np.arange(n_rows) if self.units is None else self.units
         drawn_from = np.flatnonzero(np.bincount(units[trained], minlength=n_rows))
-        draws = _Draws(self.features, is_positive, weight, trained, units, drawn_from)
+        draws = _Draws(self.features, labels.codes, n_classes, weight, trained, units, drawn_from)
         seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=N_TREES)
-        total, times = np.zeros(n_rows), np.zeros(n_rows)
-        for number, (scores, scored) in enumerate(_blocks(draws, seeds, n_jobs), start=1):
+        total, times = np.zeros((n_rows, n_classes)), np.zeros(n_rows)
+        for number, (part, scored) in enumerate(_blocks(draws, seeds, n_jobs), start=1):
             log_progress(
                 "fitted %d of %d trees", "scoring rows", min(number * _BLOCK, N_TREES), N_TREES
             )
-            total += scores
+            total += part
             times += scored
-        scores = total / np.maximum(times, 1)
+        scores: NDArray[np.float64] = total / np.maximum(times, 1)[:, None]
         unscored = times == 0
         scores[unscored] = draws.shares_of_others()[unscored] if unscored.any() else 0.0
+        if isinstance(labels, BinaryLabels):
+            return np.ascontiguousarray(scores[:, labels.positive_column])
         return scores
 
 
@@ -109,13 +113,15 @@ class _Draws:
 
     Attributes
     ----------
-    features, is_positive, weight, trained, units : one entry per row
+    features, codes, weight, trained, units : one entry per row
+    n_classes : int
     drawn_from : ndarray of int
         The units with rows to train on.
     """
 
     features: Any
-    is_positive: NDArray[np.bool_]
+    codes: NDArray[np.intp]
+    n_classes: int
     weight: NDArray[np.float64]
     trained: NDArray[np.bool_]
     units: NDArray[np.intp]
@@ -124,32 +130,34 @@ class _Draws:
     def block(self, seeds: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the sums of the scores of some trees, and the number of trees behind each."""
         n_rows = len(self.units)
-        total, times = np.zeros(n_rows), np.zeros(n_rows)
+        total, times = np.zeros((n_rows, self.n_classes)), np.zeros(n_rows)
         for seed in seeds.tolist():
             counts, scored = self._draw(np.random.default_rng(seed))
             rows = np.flatnonzero((counts > 0) & self.trained)
             tree = ExtraTreeClassifier(
                 min_samples_leaf=MIN_LEAF, max_features="sqrt", random_state=seed
             )
-            tree.fit(self.features[rows], self.is_positive[rows], counts[rows] * self.weight[rows])
+            tree.fit(self.features[rows], self.codes[rows], counts[rows] * self.weight[rows])
             if len(scored):
                 columns = tree.predict_proba(self.features[scored])
-                # A draw may hold a single class.
-                total[scored] += columns[:, -1] if tree.classes_[-1] else 0.0
+                # A draw may lack classes.
+                total[np.ix_(scored, tree.classes_)] += columns
                 times[scored] += 1
         return total, times
 
     def shares_of_others(self) -> NDArray[np.float64]:
-        """Return the share of positives among the rows of other units; 1/2 if there are none."""
-        n_rows = len(self.units)
+        """Return the share of each class among the rows of other units, equal without such rows."""
+        n_rows, k = len(self.units), self.n_classes
         mass = np.where(self.trained, self.weight, 0.0)
-        others, positives = (
-            part.sum() - np.bincount(self.units, part, n_rows)[self.units]
-            for part in (mass, mass * self.is_positive)
-        )
-        share = np.full(n_rows, 0.5)
-        np.divide(positives, others, out=share, where=others > 0)
-        return np.asarray(np.clip(share, 0.0, 1.0))
+        members = np.empty((n_rows, k))
+        for column in range(k):
+            part = mass * (self.codes == column)
+            members[:, column] = part.sum() - np.bincount(self.units, part, n_rows)[self.units]
+        members = members.clip(0.0)
+        others = members.sum(axis=1, keepdims=True)
+        shares = np.full((n_rows, k), 1 / k)
+        np.divide(members, others, out=shares, where=others > 0)
+        return shares
 
     def _draw(self, generator: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return how often each row is drawn, and the rows to score."""

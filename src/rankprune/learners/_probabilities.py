@@ -18,13 +18,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from rankprune.core._inputs import (
+    NEAR_ONE,
     BinaryLabels,
+    BoolArray,
     FloatArray,
     as_array,
     count_true,
-    validate_weighted_labels,
 )
-from rankprune.learners._class_order import in_class_order, labels_to_fit
+from rankprune.core.classes._class_inputs import refuse_for_two_labels
+from rankprune.core.classes._class_labels import Labels, validate_any_labels
+from rankprune.learners._class_order import columns_of, in_class_order, labels_to_fit
 from rankprune.learners._cloning import (
     RandomState,
     draw_seed,
@@ -57,7 +60,7 @@ def out_of_fold_probabilities(
     random_state: RandomState = None,
     pos_label: Any = None,
 ) -> NDArray[np.float64]:
-    """Return P(positive label) of every row, from a model fitted to the other folds.
+    """Return P(positive label) of every row, or P(each label), from a model of the other folds.
 
     Parameters
     ----------
@@ -66,10 +69,11 @@ def out_of_fold_probabilities(
     X : array-like, sparse matrix, data frame or list of shape (n_rows, ...)
         Any input that the estimator accepts and whose rows can be selected.
     y : array-like of shape (n_rows,)
-        Given labels, of any two values.
+        Given labels, of any two or more values.
     cv : int, splitter or iterable of (train, test), default=3
         An int is a number of folds, stratified by label and shuffled by ``random_state``; with
-        groups, no group is split. The test sets must contain every row exactly once.
+        groups, no group is split. The test sets must contain every row exactly once, and every
+        training set must contain every class.
     groups : array-like of shape (n_rows,), default=None
         Groups of rows that belong together, for the splitter.
     sample_weight : array-like of shape (n_rows,), default=None
@@ -80,10 +84,12 @@ def out_of_fold_probabilities(
         Shuffles the folds, and seeds the estimator if its own ``random_state`` is None.
     pos_label : default=None
         The label whose probability is returned; by default the last of the two in sorted order.
+        For two labels alone.
 
     Returns
     -------
-    ndarray of shape (n_rows,)
+    ndarray of shape (n_rows,) or (n_rows, n_classes)
+        With more than two labels, one column for each, in sorted order.
 
     Examples
     --------
@@ -93,9 +99,14 @@ def out_of_fold_probabilities(
     >>> X, y = make_classification(random_state=0)
     >>> out_of_fold_probabilities(LogisticRegression(), X, y, random_state=0).shape
     (100,)
+    >>> X, y = make_classification(n_informative=4, n_classes=3, random_state=0)
+    >>> out_of_fold_probabilities(LogisticRegression(), X, y, random_state=0).shape
+    (100, 3)
     """
     X, groups = check_rows(X, y, groups)
-    labels, weight = validate_weighted_labels(y, sample_weight, pos_label=pos_label, name="y")
+    labels, weight = validate_any_labels(y, sample_weight, pos_label=pos_label, name="y")
+    if not isinstance(labels, BinaryLabels):
+        refuse_for_two_labels(pos_label=pos_label)
     check_predicts_probabilities(estimator, "estimator")
     warn_if_weights_are_lost(estimator, weight, NO_EFFECT)
     generator = private_random_state(random_state)
@@ -179,22 +190,26 @@ def is_number_of_folds(cv: Any) -> bool:
 def make_splits(
     cv: Any,
     X: Any,
-    labels: BinaryLabels,
+    labels: Labels,
     groups: Any,
     sample_weight: NDArray[np.float64] | None,
     seed: int,
     units: NDArray[np.intp] | None = None,
+    left_alone: BoolArray | None = None,
 ) -> list[Split]:
     """Return (train, test) row numbers; a row of weight 0 is in no training set.
 
     Rows with equal numbers in ``units`` are copies: if the folds are drawn here and there are no
-    groups, copies stay in one fold.
+    groups, copies stay in one fold. Rows that are left alone are scored only, too.
     """
-    n_rows = len(labels.is_positive)
+    n_rows, codes = len(labels), labels.codes
     counted = np.ones(n_rows, dtype=bool) if sample_weight is None else sample_weight > 0
+    if left_alone is not None:
+        counted &= ~left_alone
+    sizes = np.bincount(codes[counted], minlength=len(labels.classes))
     if is_number_of_folds(cv):
         n_groups = None if groups is None else len(set(np.asarray(groups)[counted].tolist()))
-        cv = _stratified_splitter(int(cv), labels.is_positive[counted], n_groups, seed)
+        cv = _stratified_splitter(int(cv), labels, sizes, n_groups, seed)
         if groups is None and units is not None:
             cv, groups = _CopiesTogether(cv), units
     if hasattr(cv, "split") and not isinstance(cv, str | bytes):
@@ -210,12 +225,23 @@ def make_splits(
                 f"cv must keep test rows out of training; fold {fold} is fitted to rows that it "
                 "scores. Pass (train, test) pairs that share no rows."
             )
-        if count_true(labels.is_positive[train]) in (0, len(train)):
-            raise ValueError(
-                f"cv must leave both classes in every training set; fold {fold} has only one. "
-                "Use fewer folds, or a splitter that stratifies by label."
-            )
+        lacking = (sizes > 0) & (np.bincount(codes[train], minlength=len(sizes)) == 0)
+        if lacking.any():
+            raise ValueError(_lacking_class(labels, lacking, fold))
     return splits
+
+
+def _lacking_class(labels: Labels, lacking: BoolArray, fold: int) -> str:
+    if isinstance(labels, BinaryLabels):
+        return (
+            f"cv must leave both classes in every training set; fold {fold} has only one. "
+            "Use fewer folds, or a splitter that stratifies by label."
+        )
+    return (
+        f"cv must leave every class in every training set; fold {fold} has no row of class "
+        f"{labels.classes[lacking].tolist()[0]!r} to train on. Use a splitter that stratifies by "
+        "label, merge the class with another, or leave its rows out."
+    )
 
 
 @dataclass(frozen=True)
@@ -231,8 +257,8 @@ class _CopiesTogether:
     def split(self, _: Any, y: NDArray[Any], groups: NDArray[np.intp]) -> Iterator[Split]:
         """Yield (train, test) row numbers; copies are split if too few distinct rows are left."""
         _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-        _, sizes = np.unique(y[first], return_counts=True)
-        if len(sizes) < 2 or sizes.min() < self.get_n_splits():
+        classes, sizes = np.unique(y[first], return_counts=True)
+        if len(classes) < len(np.unique(y)) or sizes.min() < self.get_n_splits():
             first, group = np.arange(len(y)), np.arange(len(y))
         for _, test in self.splitter.split(first, y[first]):
             is_test = np.zeros(len(first), dtype=bool)
@@ -250,25 +276,27 @@ class Folds:
 
     estimators: tuple[Any, ...]
     X: Any
-    labels: BinaryLabels
+    labels: Labels
     splits: list[Split]
     n_jobs: int | None
     seed: int
     out_of_bag: OutOfBag | None = None
     times: tuple[int, ...] | None = None
 
-    def keep_both_classes(self, is_trained_on: NDArray[np.bool_]) -> bool:
-        """Return whether every training set keeps both classes if it uses only these rows."""
-        is_positive = self.labels.is_positive
-        kept = [is_positive[train[is_trained_on[train]]] for train, _ in self.splits]
-        return all(0 < count_true(part) < len(part) for part in kept)
+    def keep_classes(self, is_trained_on: NDArray[np.bool_]) -> bool:
+        """Return whether every training set keeps all its classes if it uses only these rows."""
+        codes = self.labels.codes
+        return all(
+            len(np.unique(codes[train[is_trained_on[train]]])) == len(np.unique(codes[train]))
+            for train, _ in self.splits
+        )
 
     def score(
         self,
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) of every row, averaged over the models."""
+        """Return P(positive) or P(each class) of every row, averaged over the models."""
         return np.asarray(self.mean(self.score_each(sample_weight, is_trained_on)))
 
     def mean(self, columns: FloatArray) -> FloatArray:
@@ -282,7 +310,11 @@ class Folds:
         sample_weight: NDArray[np.float64] | None,
         is_trained_on: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
-        """Return P(positive) of every row, one column per estimator, then that of the trees."""
+        """Return P(positive) or P(each class) of every row, per estimator, then of the trees.
+
+        With more than two classes, the second axis is that of the models, and the last that of the
+        classes.
+        """
         y = labels_to_fit(self.labels)
         splits = self.splits
         if is_trained_on is not None:
@@ -307,7 +339,8 @@ class Folds:
             scores = Parallel(n_jobs=self.n_jobs, return_as="generator")(
                 delayed(call)() for call in calls
             )
-        probabilities = np.empty((len(y), len(self.estimators)), dtype=np.float64)
+        many = () if isinstance(self.labels, BinaryLabels) else (len(self.labels.classes),)
+        probabilities = np.empty((len(y), len(self.estimators), *many), dtype=np.float64)
         n_fits = len(splits) * len(self.estimators)
         for number, fold_scores in enumerate(scores):
             log_progress("scored %d of %d folds", "scoring rows", number + 1, n_fits)
@@ -316,23 +349,20 @@ class Folds:
         if self.out_of_bag is None:
             return probabilities
         trees = self.out_of_bag.score(
-            self.labels.is_positive, sample_weight, is_trained_on, self.seed, self.n_jobs
+            self.labels, sample_weight, is_trained_on, self.seed, self.n_jobs
         )
-        return np.column_stack([probabilities, trees])
+        return np.concatenate([probabilities, trees[:, None]], axis=1)
 
 
 def _stratified_splitter(
-    n_folds: int, is_positive: NDArray[np.bool_], n_groups: int | None, seed: int
+    n_folds: int, labels: Labels, sizes: NDArray[np.intp], n_groups: int | None, seed: int
 ) -> Any:
     if n_folds < 2:
         raise ValueError(f"cv must be at least 2, got {n_folds}. Pass e.g. cv=3.")
-    n_positive = count_true(is_positive)
-    for name, size in (("positive", n_positive), ("negative", len(is_positive) - n_positive)):
-        if size < n_folds:
-            raise ValueError(
-                f"cv={n_folds} needs at least {n_folds} rows of each class; the {name} class has "
-                f"{size}. Use fewer folds (down to 2), or collect more rows."
-            )
+    if isinstance(labels, BinaryLabels):
+        _refuse_few_of_two(n_folds, labels, sizes)
+    else:
+        _refuse_few_of_many(n_folds, labels, sizes)
     if n_groups is None:
         return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     if n_groups < n_folds:
@@ -343,8 +373,32 @@ def _stratified_splitter(
     return StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
 
 
+def _refuse_few_of_two(n_folds: int, labels: BinaryLabels, sizes: NDArray[np.intp]) -> None:
+    positive = labels.positive_column
+    for name, size in (("positive", sizes[positive]), ("negative", sizes[1 - positive])):
+        if size < n_folds:
+            raise ValueError(
+                f"cv={n_folds} needs at least {n_folds} rows of each class; the {name} class has "
+                f"{size}. Use fewer folds (down to 2), or collect more rows."
+            )
+
+
+def _refuse_few_of_many(n_folds: int, labels: Labels, sizes: NDArray[np.intp]) -> None:
+    rare = (sizes > 0) & (sizes < n_folds)
+    if not rare.any():
+        return
+    first, n_rare = int(rare.argmax()), count_true(rare)
+    more = f" ({n_rare} of {len(sizes)} classes have too few)" if n_rare > 1 else ""
+    fewer = "use fewer folds (down to 2), " if sizes[rare].min() > 1 and n_folds > 2 else ""
+    raise ValueError(
+        f"cv={n_folds} needs at least {n_folds} rows of each class; class "
+        f"{labels.classes.tolist()[first]!r} has {sizes[first]}{more}. Merge it with another, "
+        f'{fewer}or pass rare="keep" to RankPruningClassifier, which leaves its rows alone.'
+    )
+
+
 def _split_counted(
-    splitter: Any, X: Any, labels: BinaryLabels, groups: Any, counted: NDArray[np.bool_]
+    splitter: Any, X: Any, labels: Labels, groups: Any, counted: NDArray[np.bool_]
 ) -> list[Split]:
     """Return the splits of the rows of positive weight; the others are only scored."""
     y = labels_to_fit(labels)
@@ -432,7 +486,7 @@ def _score_fold(
     estimator: Any,
     X: Any,
     y: NDArray[Any],
-    labels: BinaryLabels,
+    labels: Labels,
     split: Split,
     sample_weight: NDArray[np.float64] | None,
     fold: int,
@@ -442,18 +496,37 @@ def _score_fold(
     fit_weighted(estimator, _safe_indexing(X, train), y[train], weights)
     _refuse_without_probabilities(estimator, "estimator")
     table = np.asarray(estimator.predict_proba(_safe_indexing(X, test)), dtype=np.float64)
-    if table.shape != (len(test), 2):
+    trained = np.unique(labels.codes[train])
+    if table.shape != (len(test), len(trained)):
+        number = "two" if isinstance(labels, BinaryLabels) else len(trained)
         raise ValueError(
-            "estimator must predict two columns, one for each class; predict_proba of "
+            f"estimator must predict {number} columns, one for each class; predict_proba of "
             f"{type(estimator).__name__} gave shape {table.shape} for {len(test)} rows in fold "
             f"{fold}. Check its predict_proba."
         )
-    scores = in_class_order(table, estimator, labels.classes)[:, labels.positive_column]
-    bad = np.flatnonzero(~((scores >= -_ROUNDING) & (scores <= 1 + _ROUNDING)))
+    scores = columns_of(table, estimator, labels.classes, trained)
+    if isinstance(labels, BinaryLabels):
+        scores = scores[:, labels.positive_column]
+    bad = np.argwhere(~((scores >= -_ROUNDING) & (scores <= 1 + _ROUNDING)))
     if bad.size:
         raise ValueError(
             f"estimator must predict probabilities in [0, 1]; {type(estimator).__name__} gave "
-            f"{scores[bad[0]]:g} for row {test[bad[0]]} in fold {fold}. Check the features of "
-            "that row and the estimator's predict_proba."
+            f"{scores[tuple(bad[0])]:g} for row {test[bad[0][0]]} in fold {fold}. Check the "
+            "features of that row and the estimator's predict_proba."
         )
+    if scores.ndim == 2:
+        _refuse_other_sums(scores.sum(axis=1), estimator, test, fold)
     return np.asarray(np.clip(scores, 0.0, 1.0))
+
+
+def _refuse_other_sums(
+    sums: NDArray[np.float64], estimator: Any, test: NDArray[np.intp], fold: int
+) -> None:
+    bad = np.flatnonzero(np.abs(sums - 1) > NEAR_ONE)
+    if bad.size:
+        raise ValueError(
+            "estimator must predict probabilities that sum to 1 in each row; "
+            f"{type(estimator).__name__} gave a sum of {sums[bad[0]]:g} for row {test[bad[0]]} in "
+            f"fold {fold}. Wrap it in sklearn.multiclass.OneVsRestClassifier, which divides by "
+            "the sum, or check its predict_proba."
+        )

@@ -12,20 +12,18 @@ from sklearn.utils._param_validation import StrOptions
 
 from rankprune.core import NOISE_ESTIMATORS, NoiseRates, Verdict
 from rankprune.core._answer import answered_rates
-from rankprune.core._inputs import (
-    BinaryLabels,
-    BoolArray,
-    FloatArray,
-    validate_probabilities,
-)
+from rankprune.core._inputs import BoolArray, FloatArray, validate_probabilities
 from rankprune.core._noise_rates import without_width
 from rankprune.core._verdict import judge
+from rankprune.core.classes._class_inputs import is_matrix, validate_scores_of
+from rankprune.core.classes._class_labels import Labels
+from rankprune.core.classes._class_verdict import ClassVerdict
 from rankprune.core.counting._sketch import sketch_of
 from rankprune.core.estimators._registry import (
     estimate_unknown_rates,
     warn_if_uninformative,
 )
-from rankprune.learners._base import DelegatingClassifier, FitRows, RowStatus, Weights
+from rankprune.learners._base import DelegatingClassifier, FitRows, Rows, RowStatus, Weights
 from rankprune.learners._cloning import (
     RandomState,
     draw_seed,
@@ -79,6 +77,7 @@ class RateBasedClassifier(DelegatingClassifier):
     }
 
     rounds: int = 1
+    verdict_: Verdict | ClassVerdict
 
     def __init__(
         self,
@@ -110,24 +109,24 @@ class RateBasedClassifier(DelegatingClassifier):
 
     def _score(
         self,
-        rows: FitRows,
+        rows: Rows,
         probabilities: ArrayLike | None,
         generator: np.random.RandomState,
     ) -> Opinions:
         """Return the probabilities passed in, or each scorer's out-of-fold probabilities."""
-        self._known_rates(rows.status)  # raises if rates are impossible, before any fit
+        if isinstance(rows, FitRows):
+            self._known_rates(rows.status)  # raises if rates are impossible, before any fit
         folds = self._folds(rows, generator, probabilities is None or self.rounds > 1)
         if probabilities is None:
-            return Opinions(folds, self._score_folds(folds, rows.weight))
-        return Opinions(folds, validate_probabilities(probabilities, rows.n_rows)[:, None])
+            return Opinions(folds, self._score_folds(folds, rows))
+        return Opinions(folds, _given_scores(rows, probabilities)[:, None])
 
     def _estimate(self, rows: FitRows, opinions: Opinions) -> Scored:
         """Return the mean probabilities, the noise rates and, for a committee, the verdict."""
         scores: FloatArray = opinions.folds.mean(opinions.columns)
         estimated = self._rates(rows.status, scores)
         verdict = self._verdict(rows.status, scores, opinions.columns, estimated)
-        is_judged = isinstance(self.scorer, str) and self.scorer == COMMITTEE
-        rates = answered_rates(verdict, estimated) if is_judged else estimated
+        rates = answered_rates(verdict, estimated) if self._is_judged() else estimated
         return Scored(opinions.folds, opinions.columns, scores, estimated, rates, verdict)
 
     def _learn_rates(
@@ -144,7 +143,7 @@ class RateBasedClassifier(DelegatingClassifier):
             self._keep_scores(self._estimate(rows, self._score(rows, probabilities, generator)))
             return
         if probabilities is not None:
-            validate_probabilities(probabilities, rows.n_rows)
+            _given_scores(rows, probabilities)
         self.noise_rates_ = known
 
     def _keep_scores(self, scored: Scored) -> None:
@@ -156,6 +155,10 @@ class RateBasedClassifier(DelegatingClassifier):
 
     def _is_named(self) -> bool:
         return isinstance(self.scorer, str)
+
+    def _is_judged(self) -> bool:
+        """Return whether the verdict decides: nothing is pruned if labels are clean."""
+        return isinstance(self.scorer, str) and self.scorer == COMMITTEE
 
     def _has_own_scorer(self) -> bool:
         return self.scorer is not None and not self._is_named()
@@ -176,11 +179,11 @@ class RateBasedClassifier(DelegatingClassifier):
                 f"{self.scorer!r}. Pass a classifier that has predict_proba."
             )
 
-    def scoring_folds(self, rows: FitRows) -> Folds:
+    def scoring_folds(self, rows: Rows) -> Folds:
         """Return the folds that ``fit`` scores these rows in, unless it is given probabilities."""
         return self._folds(rows, private_random_state(self.random_state), is_scored=True)
 
-    def _folds(self, rows: FitRows, generator: np.random.RandomState, is_scored: bool) -> Folds:
+    def _folds(self, rows: Rows, generator: np.random.RandomState, is_scored: bool) -> Folds:
         """Return the folds that score the rows, without splits if no scores are needed."""
         self._refuse_unknown_scorer()
         if not is_scored:
@@ -192,7 +195,13 @@ class RateBasedClassifier(DelegatingClassifier):
         fold_seed, seed = draw_seed(generator), draw_seed(generator)
         panel = self._panel(rows.X, rows.groups, rows.status.counted, seed)
         folds = self._folds_of(
-            panel, rows.X, rows.labels, rows.groups, rows.weight, (fold_seed, seed)
+            panel,
+            rows.X,
+            rows.labels,
+            rows.groups,
+            rows.weight,
+            (fold_seed, seed),
+            rows.status.left_alone,
         )
         self._log("scoring %d rows in %d folds", rows.n_rows, len(folds.splits))
         return folds
@@ -201,13 +210,14 @@ class RateBasedClassifier(DelegatingClassifier):
         self,
         panel: Panel,
         X: Any,
-        labels: BinaryLabels,
+        labels: Labels,
         groups: Any,
         weight: Weights,
         seeds: tuple[int, int],
+        left_alone: BoolArray | None = None,
     ) -> Folds:
         """Return the folds in which a panel scores; the seeds are those of folds and models."""
-        splits = make_splits(self.cv, X, labels, groups, weight, seeds[0], panel.units)
+        splits = make_splits(self.cv, X, labels, groups, weight, seeds[0], panel.units, left_alone)
         return Folds(
             panel.estimators,
             X,
@@ -219,10 +229,11 @@ class RateBasedClassifier(DelegatingClassifier):
             panel.times,
         )
 
-    def _score_folds(self, folds: Folds, weight: Weights) -> NDArray[np.float64]:
+    def _score_folds(self, folds: Folds, rows: Rows) -> NDArray[np.float64]:
         """Return the out-of-fold probabilities, with one column per scorer."""
+        alone = rows.status.left_alone
         try:
-            return folds.score_each(weight)
+            return folds.score_each(rows.weight, None if alone is None else ~alone)
         except (TypeError, ValueError) as error:
             if self._is_named():
                 error.add_note(
@@ -266,3 +277,13 @@ class RateBasedClassifier(DelegatingClassifier):
             n_opinions=opinions.shape[1],
             estimated=estimated,
         )
+
+
+def _given_scores(rows: Rows, probabilities: ArrayLike) -> FloatArray:
+    """Return probabilities that were passed in: the positive label's, or a column per class."""
+    if isinstance(rows, FitRows) and not is_matrix(probabilities):
+        return validate_probabilities(probabilities, rows.n_rows)
+    scores = validate_scores_of(rows.labels.codes, rows.labels.classes, probabilities)
+    if isinstance(rows, FitRows):
+        return np.ascontiguousarray(scores[:, rows.labels.positive_column])
+    return scores

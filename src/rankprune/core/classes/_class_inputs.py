@@ -84,11 +84,7 @@ def validate_class_inputs(
     """Return labels and scores, checked against each other; rows are checked as they are read."""
     values = values_of_labels(labels, "labels")
     scores = as_array(probabilities, "probabilities")
-    if scores.ndim != 2:
-        raise ValueError(
-            "probabilities must be two-dimensional, one column per class, got shape "
-            f"{scores.shape}. {_ADVICE}"
-        )
+    _refuse_other_than_table(scores)
     codes, known = codes_of_labels(values, classes)
     if len(known) < 2:
         raise ValueError(
@@ -102,17 +98,23 @@ def validate_class_inputs(
             if classes is None
             else "Pass one class per column, in their order."
         )
-        raise ValueError(
-            f"probabilities must have one column per class, got {scores.shape[1]} columns for "
-            f"{len(known)} {origin}: {_shown(known)}. {advice}"
-        )
-    if len(scores) != len(codes):
-        raise ValueError(
-            f"probabilities must have one row per label, got {len(scores)} rows for {len(codes)} "
-            "labels. Check that both come from the same rows."
-        )
+        raise _other_columns(scores, known, origin, advice)
+    _refuse_other_length(scores, len(codes))
     weight = validate_sample_weight(sample_weight, len(codes))
     return ClassInputs(codes, known, real_numbers(scores, "probabilities", _ADVICE), weight)
+
+
+def validate_scores_of(codes: Codes, classes: NDArray[Any], probabilities: ArrayLike) -> FloatArray:
+    """Return the scores of checked labels, one column per class, after checking every row."""
+    scores = as_array(probabilities, "probabilities")
+    _refuse_other_than_table(scores)
+    if scores.shape[1] != len(classes):
+        raise _other_columns(scores, classes, "classes", "Pass the columns in their sorted order.")
+    _refuse_other_length(scores, len(codes))
+    inputs = ClassInputs(codes, classes, real_numbers(scores, "probabilities", _ADVICE))
+    for _ in inputs.blocks():
+        pass
+    return inputs.probabilities
 
 
 def classes_or_column(
@@ -162,8 +164,33 @@ def refuse_for_two_labels(**values: Any) -> None:
         if value is not None:
             raise ValueError(
                 f"{name} must be None for more than two classes, got a value. Leave it out; it is "
-                "for two labels alone."
+                "for two labels alone, and a noise matrix describes every class."
             )
+
+
+def _refuse_other_than_table(scores: NDArray[Any]) -> None:
+    if scores.ndim != 2:
+        raise ValueError(
+            "probabilities must be two-dimensional, one column per class, got shape "
+            f"{scores.shape}. {_ADVICE}"
+        )
+
+
+def _refuse_other_length(scores: NDArray[Any], n_rows: int) -> None:
+    if len(scores) != n_rows:
+        raise ValueError(
+            f"probabilities must have one row per label, got {len(scores)} rows for {n_rows} "
+            "labels. Check that both come from the same rows."
+        )
+
+
+def _other_columns(
+    scores: NDArray[Any], classes: NDArray[Any], origin: str, advice: str
+) -> ValueError:
+    return ValueError(
+        f"probabilities must have one column per class, got {scores.shape[1]} columns for "
+        f"{len(classes)} {origin}: {_shown(classes)}. {advice}"
+    )
 
 
 def sorted_order(classes: NDArray[Any]) -> NDArray[np.intp]:
@@ -208,7 +235,7 @@ def codes_of_labels(
 ) -> tuple[Codes, NDArray[Any]]:
     """Return the number of each label's class, and the classes in the order of columns."""
     known = None if classes is None else validate_classes(classes)
-    found, codes = _sorted_codes(values, name)
+    found, codes = sorted_codes(values, name)
     if known is None:
         refuse_continuous(values, found, name)
         return codes, found
@@ -225,7 +252,7 @@ def codes_of_labels(
     return columns.astype(_code_type(len(known)))[codes], known
 
 
-def _sorted_codes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
+def sorted_codes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
     """Return the different values in sorted order, and the number of each row's value."""
     if values.dtype.kind in "biu":
         low, high = int(values.min()), int(values.max())

@@ -33,7 +33,7 @@ def estimate_noise_matrix(inputs: ClassInputs, method: Any = None) -> NoiseMatri
         reliable=reliable,
     )
     matrix = replace(matrix, intervals=intervals_of(tally, matrix))
-    return _reordered(matrix, inputs.classes, np.argsort(order))
+    return _reordered(matrix, np.argsort(order))
 
 
 def warn_if_labels_are_not_told_apart(inputs: ClassInputs) -> None:
@@ -52,17 +52,28 @@ def _warn_uninformative() -> None:
     )
 
 
-def _reordered(matrix: NoiseMatrix, classes: NDArray[Any], order: NDArray[np.intp]) -> NoiseMatrix:
-    """Return the matrix with its classes in the order of the columns."""
-    assert matrix.intervals is not None
-    assert matrix.thresholds is not None
-    assert matrix.n_labels is not None
-    rates = matrix.intervals.error_rates
+def known_matrix(matrix: NoiseMatrix, classes: NDArray[Any]) -> NoiseMatrix:
+    """Return a matrix that was passed in, with its classes in this order; they must be the same."""
+    known, wanted = matrix.classes.tolist(), classes.tolist()
+    if len(known) != len(wanted) or set(known) != set(wanted):
+        odd = [value for value in (*wanted, *known) if value not in known or value not in wanted]
+        raise ValueError(
+            f"noise_matrix must have the classes of the labels; {odd[0]!r} is not in both. Build "
+            "it with classes=np.unique(y), or leave out the rows of other labels."
+        )
+    place = {value: number for number, value in enumerate(known)}
+    return _reordered(matrix, np.array([place[value] for value in wanted]))
+
+
+def _reordered(matrix: NoiseMatrix, order: NDArray[np.intp]) -> NoiseMatrix:
+    """Return the matrix with its classes in another order."""
+    ranges = matrix.intervals
     return replace(
         matrix,
         joint=matrix.joint[np.ix_(order, order)],
-        classes=classes,
-        thresholds=matrix.thresholds[order],
-        n_labels=matrix.n_labels[order],
-        intervals=replace(matrix.intervals, error_rates=tuple(rates[k] for k in order)),
+        classes=matrix.classes[order],
+        thresholds=None if matrix.thresholds is None else matrix.thresholds[order],
+        n_labels=None if matrix.n_labels is None else matrix.n_labels[order],
+        intervals=ranges
+        and replace(ranges, error_rates=tuple(ranges.error_rates[k] for k in order)),
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._inputs import NEAR_ONE, as_array, real_numbers, values_of_labels
-from rankprune.core._interval_records import LEVEL, Interval
+from rankprune.core._interval_records import LEVEL, TRUTH, Interval
 from rankprune.core._label_values import are_equal
 from rankprune.core._noise_rates import NoiseRates
 from rankprune.core._verdict_reasons import rates_title
@@ -409,6 +409,13 @@ class NoiseMatrix:
             f"<table><caption>{caption}</caption><thead><tr><th></th>{head}"
             f"<th {style}>wrong</th></tr></thead><tbody>{body}</tbody></table>"
         )
+
+
+def intervals_without_width(matrix: NoiseMatrix) -> MatrixIntervals:
+    """Return the ranges of a matrix that is known."""
+    points = [Interval(rate, rate, rate, TRUTH) for rate in matrix.error_rates.tolist()]
+    total = matrix.wrong_share
+    return MatrixIntervals(Interval(total, total, total, TRUTH), tuple(points))
 
 
 def validate_transition(transition: ArrayLike, n_classes: int) -> Reals:
