@@ -20,7 +20,17 @@ import numpy as np
 from rankprune.audit import AuditSample
 from rankprune.audit._sample import FOUR, stratum_of
 from rankprune.exceptions import TableError
-from rankprune.run._decisions import ANSWERS, UNDO, UNSURE, Decision, Mode, Outcome, outcomes
+from rankprune.run._decisions import (
+    ANSWERS,
+    UNDO,
+    UNSURE,
+    Decision,
+    Mode,
+    Outcome,
+    answer_words,
+    named_label,
+    outcomes,
+)
 from rankprune.run._judged_rows import METHODS, Method
 from rankprune.run._sqlite_errors import Locked, damaged, explaining, read_only
 from rankprune.storage._atomic import write_whole
@@ -109,7 +119,7 @@ class Conflict(Exception):
     """Another reviewer was first; nothing was written."""
 
     def __init__(self, first: Decision) -> None:
-        super().__init__(f"{first.reviewer} answered {first.answer}")
+        super().__init__(f"{first.reviewer} answered {answer_words(first.answer)}")
         self.first = first
 
 
@@ -530,7 +540,8 @@ def _makes_sense(made: Decision) -> bool:
         and isinstance(made.row, int)
         and made.row >= 0
         and (made.draw is None if made.mode == "review" else isinstance(made.draw, int))
-        and made.answer in (*ANSWERS.get(made.mode, ()), UNDO)
+        and made.mode in ANSWERS
+        and (made.answer in (*ANSWERS[made.mode], UNDO) or named_label(made.answer) is not None)
         and isinstance(score, float)
         and 0 <= score <= 1
         and isinstance(made.seconds, float)

@@ -14,15 +14,21 @@ from typing import Literal
 
 import numpy as np
 
+from rankprune.run._visible import visible
+
 Mode = Literal["review", "audit"]
-Status = Literal["keep", "flip", "positive", "negative", "unsure", "disagreement"]
 
 UNSURE, UNDO, DISAGREEMENT = "unsure", "undo", "disagreement"
-# Possible answers: about the given label in a review, about the correct one in an audit.
+# Possible answers about two labels: about the given label in a review, about the correct one in an
+# audit. Among more labels, a clear answer names the correct one.
 ANSWERS: dict[str, tuple[str, ...]] = {
     "review": ("keep", "flip", UNSURE),
     "audit": ("positive", "negative", UNSURE),
 }
+# An answer that names a label begins with this.
+_NAMING = "="
+# Characters of a label in a sentence about an answer.
+_MAX_LABEL = 80
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,13 @@ class Decision:
         The sample of an audit that the row belongs to.
     reviewer : str
     answer : str
-        One of `ANSWERS`, or ``undo``.
+        One of `ANSWERS`, or ``undo``; among more than two labels, ``=`` and the name of the
+        correct one.
     label : str or None
         The given label that was shown; None if it was hidden.
     score : float or None
-        The probability of the positive label that was shown; None if it was hidden.
+        The probability of the positive label, or among more than two of the given one, that was
+        shown; None if it was hidden.
     seconds : float
         Time spent on the row.
     note : str
@@ -86,13 +94,58 @@ class Outcome:
         Decisions that stand, oldest first.
     """
 
-    status: Status
+    status: str
     decisions: tuple[Decision, ...]
 
     def by(self, reviewer: str) -> Decision | None:
         """Return this person's last decision about the row, or None."""
         own = [one for one in self.decisions if one.reviewer == reviewer]
         return own[-1] if own else None
+
+
+def naming(label: str) -> str:
+    """Return the answer that a label is the correct one."""
+    return _NAMING + label
+
+
+def named_label(answer: str) -> str | None:
+    """Return the label that an answer names; None if it names none."""
+    label = answer.removeprefix(_NAMING)
+    return label if answer.startswith(_NAMING) and label else None
+
+
+def answer_words(answer: str) -> str:
+    """Return an answer as people read it."""
+    label = named_label(answer)
+    return answer if label is None else f"“{visible(label, _MAX_LABEL)}”"
+
+
+def right_label(one: Decision, names: Sequence[str]) -> str | None:
+    """Return the label that a decision takes for correct.
+
+    Parameters
+    ----------
+    one : Decision
+    names : sequence of str
+        The labels of a run: of two, the negative one first.
+
+    Returns
+    -------
+    str or None
+        None if the person is unsure, or the answer is about labels that the run does not have.
+    """
+    named = one.label if one.answer == "keep" else named_label(one.answer)
+    if len(names) == 2 and named is None:
+        negative, positive = names
+        other = {negative: positive, positive: negative}.get(str(one.label))
+        return {"flip": other, "negative": negative, "positive": positive}.get(one.answer)
+    return named if named in names else None
+
+
+def _as_named(one: Decision) -> str:
+    """Return the answer of a decision; to keep a label is to name it."""
+    is_kept = one.answer == "keep" and one.label is not None
+    return naming(str(one.label)) if is_kept else one.answer
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
@@ -110,14 +163,20 @@ def outcomes(decisions: Iterable[Decision]) -> dict[int, Outcome]:
     return {row: Outcome(_status(made), tuple(made)) for row, made in by_row.items()}
 
 
-def _status(made: Sequence[Decision]) -> Status:
+def _status(made: Sequence[Decision]) -> str:
     settling = [one for one in made if one.settles and one.answer != UNSURE]
     clear = settling[-1:] or [one for one in made if one.answer != UNSURE]
-    # The same answer about a different given label means a different label.
-    said = {(one.answer, one.label) for one in clear}
+    said = {_meaning(one) for one in clear}
     if not said:
-        return "unsure"
-    return clear[-1].answer if len(said) == 1 else "disagreement"  # type: ignore[return-value]  # a clear one
+        return UNSURE
+    return clear[-1].answer if len(said) == 1 else DISAGREEMENT
+
+
+def _meaning(one: Decision) -> tuple[str, str | None]:
+    """Return what is the same for decisions that take the same label for correct."""
+    answer = _as_named(one)
+    # To flip a different given label means a different label.
+    return (answer, None if named_label(answer) else one.label)
 
 
 @dataclass(frozen=True)
@@ -156,9 +215,16 @@ def agreements(decisions: Iterable[Decision]) -> list[Agreement]:
         elif not one.settles:
             of_row[one.reviewer] = one
             for a, b in combinations(sorted(of_row), 2):
-                answers = of_row[a].answer, of_row[b].answer
+                answers = _compared(of_row[a], of_row[b])
                 pairs.setdefault((a, b), {}).setdefault(one.row, answers)
     return [_agreement(names, list(rows.values())) for names, rows in sorted(pairs.items())]
+
+
+def _compared(first: Decision, second: Decision) -> tuple[str, str]:
+    """Return two answers to compare; one from when there were two labels names its label too."""
+    if named_label(first.answer) or named_label(second.answer):
+        return _as_named(first), _as_named(second)
+    return first.answer, second.answer
 
 
 def _agreement(names: tuple[str, str], answers: Sequence[tuple[str, str]]) -> Agreement:

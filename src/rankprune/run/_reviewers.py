@@ -11,17 +11,16 @@ import numpy as np
 
 from rankprune.annotators import consensus
 from rankprune.core import Interval
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._decisions import (
     DISAGREEMENT,
-    UNSURE,
     Agreement,
-    Decision,
     Outcome,
     agreements,
     outcomes,
+    right_label,
 )
-from rankprune.run._label_check import LabelCheck
-from rankprune.run._reviewers_answers import answers_of, current_decisions, said
+from rankprune.run._reviewers_answers import answers_of, current_decisions
 from rankprune.run._settled import Settled
 
 # Least confidence of a consensus that may settle a disagreement.
@@ -75,7 +74,7 @@ class Reviewers:
     doubts: tuple[str, ...]
 
 
-def compare_reviewers(run: LabelCheck, folder: Path, table: Any = None) -> Reviewers | None:
+def compare_reviewers(run: CheckRecord, folder: Path, table: Any = None) -> Reviewers | None:
     """Return how far reviewers agree; None if no two of them have judged the same row."""
     decisions = current_decisions(run, folder, table)
     pairs = agreements(decisions)
@@ -112,36 +111,37 @@ def compare_reviewers(run: LabelCheck, folder: Path, table: Any = None) -> Revie
     )
 
 
-def settle_by_consensus(run: LabelCheck, settled: Settled, found: Reviewers | None) -> Settled:
+def settle_by_consensus(run: CheckRecord, settled: Settled, found: Reviewers | None) -> Settled:
     """Return the settled labels with those of open disagreements that the consensus is sure of.
 
     None is, unless the answers can tell how often each reviewer errs: three a row can, two cannot.
     """
     if found is None or found.doubts:
         return settled
-    labels = dict(zip(settled.rows.tolist(), settled.is_positive.tolist(), strict=True))
+    labels = dict(zip(settled.rows.tolist(), settled.codes.tolist(), strict=True))
     # An audit may have settled a row on which reviewers disagree.
     likely = [one for one in found.likely if one[0] not in labels]
     sure = {row: label for row, label, confidence in likely if confidence >= SURE}
-    labels |= {row: label == run.positive for row, label in sure.items()}
-    given = dict(zip(run.scores.rows.tolist(), run.scores.is_positive.tolist(), strict=True))
+    labels |= {row: run.classes.index(label) for row, label in sure.items()}
+    given = dict(zip(run.scores.rows.tolist(), run.given_codes.tolist(), strict=True))
     rows = sorted(labels)
     return replace(
         settled,
         rows=np.array(rows, dtype=np.intp),
-        is_positive=np.array([labels[row] for row in rows], dtype=bool),
-        n_changed=sum(bool(given[row]) != labels[row] for row in rows),
+        codes=np.array([labels[row] for row in rows], dtype=np.intp),
+        n_changed=sum(given[row] != labels[row] for row in rows),
         n_disagreements=settled.n_disagreements - len(sure),
         by_consensus=frozenset(sure),
     )
 
 
-def _settled(run: LabelCheck, outcome: Outcome) -> str | None:
+def _settled(run: CheckRecord, outcome: Outcome) -> str | None:
     """Return the label of a disagreement that was settled; None for other rows."""
-    names = (run.negative, run.positive)
-    clear: list[Decision] = [
-        one for one in outcome.decisions if one.answer != UNSURE and one.label in names
+    clear = [
+        (one, label)
+        for one in outcome.decisions
+        if (label := right_label(one, run.classes)) is not None
     ]
-    blind = {said(one, names) for one in clear if not one.settles}
-    settling = [said(one, names) for one in clear if one.settles]
+    blind = {label for one, label in clear if not one.settles}
+    settling = [label for one, label in clear if one.settles]
     return settling[-1] if settling and len(blind) > 1 else None

@@ -11,7 +11,7 @@ from rankprune.annotators import Answers
 from rankprune.run._check_record import CheckRecord
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog
-from rankprune.run._decisions import UNSURE, Decision, standing
+from rankprune.run._decisions import UNSURE, Decision, right_label, standing
 from rankprune.run._directory import LOG_FILE
 from rankprune.run._settled import current_rows
 
@@ -47,11 +47,14 @@ def answers_of(
     last: dict[tuple[int, str], Decision] = {}
     for one in standing(decisions):
         # A label with another name was judged in an earlier run.
-        if one.label in names and (settling == "count" or not one.settles):
+        is_known = (
+            one.label in names if one.answer == UNSURE else right_label(one, names) is not None
+        )
+        if is_known and (settling == "count" or not one.settles):
             last[one.row, one.reviewer] = one
     made = list(last.values())
     # Of objects, since None stands for a missing label.
-    labels = np.array([said(one, names) for one in made], dtype=object)
+    labels = np.array([right_label(one, names) for one in made], dtype=object)
     return Answers.from_long(
         [one.row for one in made],
         [one.reviewer for one in made],
@@ -59,11 +62,3 @@ def answers_of(
         seconds=[one.seconds for one in made],
         classes=names,
     )
-
-
-def said(one: Decision, names: tuple[str, ...]) -> str | None:
-    """Return the label that a reviewer takes for correct; None if unsure."""
-    if one.answer == UNSURE:
-        return None
-    shown = names.index(str(one.label))
-    return names[shown if one.answer == "keep" else 1 - shown]

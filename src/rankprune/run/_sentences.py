@@ -639,7 +639,13 @@ def merged_line(log: Path, merged: Merged) -> str:
 
 def review_summary(counts: Mapping[str, int]) -> str:
     """Return how many rows of a review were judged, and how."""
-    answers = {"keep": "kept", "flip": "flipped", "unsure": "unsure", "disagreement": "disputed"}
+    answers = {
+        "keep": "kept",
+        "flip": "flipped",
+        "relabel": "relabeled",
+        "unsure": "unsure",
+        "disagreement": "disputed",
+    }
     parts = [f"{counts[name]:,} {word}" for name, word in answers.items() if counts.get(name)]
     return audit_progress(counts).removesuffix(".") + (f": {', '.join(parts)}." if parts else ".")
 

@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 
 from rankprune.run._check_record import CheckRecord
 from rankprune.run._checked_table import open_checked
+from rankprune.run._class_sentences import is_of_many
 from rankprune.run._decision_log import DecisionLog, Merged
 from rankprune.run._decisions import (
     DISAGREEMENT,
     UNSURE,
     Decision,
     Outcome,
+    naming,
     outcomes,
+    right_label,
     row_hash,
     standing,
 )
 from rankprune.run._directory import LOG_FILE
-from rankprune.run._judged_labels import judged_labels
-from rankprune.run._label_check import LabelCheck
+from rankprune.run._judged_labels import judged_codes
 from rankprune.table import Table
 
 
@@ -39,10 +41,10 @@ class Settled:
     ----------
     rows : ndarray of int
         Positions in the table, in its order.
-    is_positive : ndarray of bool
-        Their labels as settled.
+    codes : ndarray of int
+        The numbers of their labels as settled, their places in the classes of the run.
     n_changed : int
-        How many of them had the other label before.
+        How many of them had another label before.
     n_judged : int
         How many of them have the label that people gave for an audit, and no other decision.
     n_overruled : int
@@ -59,7 +61,7 @@ class Settled:
     """
 
     rows: NDArray[np.intp]
-    is_positive: NDArray[np.bool_]
+    codes: NDArray[np.intp]
     n_changed: int
     n_unsure: int
     n_disagreements: int
@@ -70,53 +72,59 @@ class Settled:
     n_overruled: int = 0
     by_consensus: frozenset[int] = frozenset()
 
-    def trail(self, run: LabelCheck) -> Iterator[dict[str, Any]]:
+    @property
+    def is_positive(self) -> NDArray[np.bool_]:
+        """Return whether each of these rows has the positive label of two."""
+        return np.asarray(self.codes == 1)
+
+    def trail(self, run: CheckRecord) -> Iterator[dict[str, Any]]:
         """Yield every decision and what became of it, as values that JSON can hold."""
         stand = {one.uid for one in standing(self.decisions)}
         # Answers of an audit count where the run remembers them.
         known = set() if run.judged is None else set(run.judged.rows)
-        labels = dict(zip(self.rows.tolist(), self.is_positive.tolist(), strict=True))
+        labels = dict(zip(self.rows.tolist(), self.codes.tolist(), strict=True))
         place = {int(row): i for i, row in enumerate(run.scores.rows)}
+        codes = run.given_codes
         for one in self.decisions:
             settled = labels.get(one.row)
             given = place.get(one.row)
             name = None if run.scores.ids is None or given is None else run.scores.ids[given]
-            was = None if given is None else bool(run.scores.is_positive[given])
+            was = None if given is None else int(codes[given])
             yield {
                 **asdict(one),
                 "row": one.row + 1,
                 "id": None if name is None else str(name),
                 "stands": one.uid in stand and (one.mode == "review" or one.row in known),
                 "stale": one.uid in self.stale,
-                "given": None if was is None else _name(run, was),
-                "settled": None if settled is None else _name(run, settled),
+                "given": None if was is None else run.classes[was],
+                "settled": None if settled is None else run.classes[settled],
                 "changed": settled is not None and settled != was,
                 **({"consensus": True} if one.row in self.by_consensus else {}),
             }
 
 
-def read_settled(folder: Path, run: LabelCheck, table: Any = None) -> Settled:
+def read_settled(folder: Path, run: CheckRecord, table: Any = None) -> Settled:
     """Return the labels that reviewers settled in a run directory.
 
     Parameters
     ----------
     folder : Path
         The run directory.
-    run : LabelCheck
+    run : LabelCheck or ClassCheck
         The check that was loaded from it.
     table : path or data frame, default=None
         The checked table, if it is no longer at its original path.
     """
     path = folder / LOG_FILE
     with open_checked(run, table) as opened:
-        if not path.is_file() and len(judged_labels(run)[0]):
+        if not path.is_file() and len(judged_codes(run)[0]):
             # Rows that were judged in Python.
             return settled_labels(run, None, opened)
         with DecisionLog(path, must_exist=True) as log:
             return settled_labels(run, log, opened)
 
 
-def merge_decisions(folder: Path, run: LabelCheck, other: Path, table: Any = None) -> Merged:
+def merge_decisions(folder: Path, run: CheckRecord, other: Path, table: Any = None) -> Merged:
     """Add the reviewers' decisions of another log to the log of a run directory.
 
     Parameters
@@ -135,7 +143,7 @@ def merge_decisions(folder: Path, run: LabelCheck, other: Path, table: Any = Non
         return log.merge(theirs, is_current)
 
 
-def settled_labels(run: LabelCheck, log: DecisionLog | None, table: Table) -> Settled:
+def settled_labels(run: CheckRecord, log: DecisionLog | None, table: Table) -> Settled:
     """Return the labels that reviewers settled, for rows that have not changed since.
 
     Rows that the run remembers as judged for an audit are among them. If a review says something
@@ -146,8 +154,8 @@ def settled_labels(run: LabelCheck, log: DecisionLog | None, table: Table) -> Se
     audited = [] if log is None or run.judged is None else _audit_decisions(log)
     is_current = current_rows(run, table, decisions)
     found = outcomes(one for one in decisions if is_current(one))
-    place = {int(row): i for i, row in enumerate(run.scores.rows)}
-    labels: dict[int, bool] = {}
+    given = dict(zip(run.scores.rows.tolist(), run.given_codes.tolist(), strict=True))
+    labels: dict[int, int] = {}
     # Rows whose only standing decisions are about other cells.
     stale = {one.row for one in standing(decisions)} - found.keys()
     for row, outcome in sorted(found.items()):
@@ -159,19 +167,19 @@ def settled_labels(run: LabelCheck, log: DecisionLog | None, table: Table) -> Se
             labels[row] = settled
     answered = outcomes(audited)
     n_judged = n_overruled = 0
-    for row, right in zip(*(part.tolist() for part in judged_labels(run)), strict=True):
+    for row, right in zip(*(part.tolist() for part in judged_codes(run)), strict=True):
         reviewed = labels.get(row)
         n_judged += reviewed is None
         n_overruled += reviewed not in (None, right)
         if row not in answered:
-            audited.append(_unlogged(row, right))
+            audited.append(_unlogged(run, row, right))
         if reviewed is None or (row in answered and _last(found[row]) < _last(answered[row])):
             labels[row] = right
     labels = dict(sorted(labels.items()))
     return Settled(
         np.fromiter(labels, dtype=np.intp, count=len(labels)),
-        np.fromiter(labels.values(), dtype=bool, count=len(labels)),
-        sum(bool(run.scores.is_positive[place[row]]) != new for row, new in labels.items()),
+        np.fromiter(labels.values(), dtype=np.intp, count=len(labels)),
+        sum(given[row] != new for row, new in labels.items()),
         sum(found[row].status == UNSURE for row in found.keys() - labels.keys()),
         sum(found[row].status == DISAGREEMENT for row in found.keys() - labels.keys()),
         len(stale - labels.keys()),
@@ -193,9 +201,9 @@ def _last(outcome: Outcome) -> str:
     return max(one.time for one in outcome.decisions if one.answer == outcome.status)
 
 
-def _unlogged(row: int, right: bool) -> Decision:
+def _unlogged(run: CheckRecord, row: int, right: int) -> Decision:
     """Return an answer about a judged row that no log holds, such as one given in Python."""
-    answer = "positive" if right else "negative"
+    answer = naming(run.classes[right]) if is_of_many(run) else ("negative", "positive")[right]
     note = "judged outside of the page"
     return Decision("", row, "", "audit", None, "", answer, None, None, 0.0, note, "")
 
@@ -212,13 +220,8 @@ def current_rows(
     return lambda one: hashes.get(one.row) == one.row_hash
 
 
-def _label(run: LabelCheck, outcome: Outcome) -> bool | None:
-    """Return the settled label: the one that was shown, or the other."""
+def _label(run: CheckRecord, outcome: Outcome) -> int | None:
+    """Return the number of the settled label; None if the run does not have that label."""
     last = [one for one in outcome.decisions if one.answer == outcome.status][-1]
-    if last.label not in (run.positive, run.negative):
-        return None
-    return (last.label == run.positive) == (last.answer == "keep")
-
-
-def _name(run: LabelCheck, is_positive: bool) -> str:
-    return run.positive if is_positive else run.negative
+    label = right_label(last, run.classes)
+    return None if label is None else run.classes.index(label)
