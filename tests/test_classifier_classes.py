@@ -440,9 +440,7 @@ def test_groups_stay_together_and_must_not_hide_a_class():
     for train, test in model().examine(X, Y, groups=groups).folds.splits:
         assert not set(groups[train]) & set(groups[test])
     alone = np.where(Y == 2, N, groups)
-    with pytest.raises(
-        ValueError, match=r"cv must leave every class in .* no row of class 2"
-    ):
+    with pytest.raises(ValueError, match=r"cv must leave every class in .* no row of class 2"):
         model().fit(X, Y, groups=alone)
     with pytest.raises(ValueError, match="fold 0 has no row of class 0 to train on"):
         model(cv=LeaveOneGroupOut()).fit(X, Y, groups=Y)

@@ -15,6 +15,7 @@ from rankprune.check import check_table
 from rankprune.core import NoiseRates, flip_labels
 from rankprune.model import TableModel, predict_table, train_model, train_plain
 from rankprune.report import write_report
+from rankprune.run import LabelCheck
 from rankprune.storage._atomic import refuse_unwritable, write_whole
 
 _RUN = "digits.csv.rankprune"
@@ -95,6 +96,7 @@ def run_demo(
     def f1(model: TableModel) -> float:
         return float(f1_score(new_truth, predict_table(model, new_table) > 0.5))
 
+    assert isinstance(check, LabelCheck)  # of odd and even digits
     return Demo(
         n_rows=len(truth),
         n_flipped=int(is_wrong.sum()),

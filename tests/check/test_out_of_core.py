@@ -148,7 +148,7 @@ def test_uninformative_scores_are_reported_and_give_no_suspects(both):
         ({"p": float("nan")}, {}, r"row 8 of 'p' holds 'nan'"),
         ({"name": None}, {"id": "name"}, "id must be filled in for every row; row 8"),
         ({"group": None}, {"groups": "group"}, "groups must be filled in for every row; row 8"),
-        ({"label": "maybe"}, {}, "label must have two values"),
+        ({"label": "maybe"}, {}, "probabilities must name one column per label"),
         ({}, {"rounds": 2}, "rounds must be 1"),
         ({}, {"redact": ["nothing"]}, "redact must be a column"),
     ],

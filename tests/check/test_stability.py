@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -46,7 +45,7 @@ def test_it_counts_the_suspects_of_a_second_scoring():
 def test_the_second_scoring_has_other_folds_and_the_same_settings():
     X, y = noisy()
     classifier, found = examined(X, y, rounds=2, noise_estimator="tight")
-    other = with_other_folds(classifier, found)
+    other = with_other_folds(classifier, found.rows, found.scored.folds)
     again = other.examine(X, y)
     tests = [
         {tuple(sorted(test)) for _, test in splits}
@@ -59,9 +58,9 @@ def test_the_second_scoring_has_other_folds_and_the_same_settings():
 
 
 def test_suspects_that_stay_and_new_ones_are_counted():
-    before = SimpleNamespace(mask=np.array([True, True, True, False, False]))
-    after = SimpleNamespace(mask=np.array([True, False, True, True, False]))
-    found = compare_suspects(before, after, SimpleNamespace(level="noise found"))
+    before = np.array([True, True, True, False, False])
+    after = np.array([True, False, True, True, False])
+    found = compare_suspects(before, after, "noise found")
     assert found == Stability(n_suspects=3, n_stay=2, n_new=1, level="noise found")
 
 
@@ -134,7 +133,7 @@ def test_only_small_tables_are_scored_again(n_rows, n_columns, options, is_repea
     _, y = noisy(n_rows)
     X = np.random.RandomState(0).normal(size=(n_rows, n_columns)) + 4 * y[:, None]
     classifier, found = examined(X, y, **options)
-    assert (with_other_folds(classifier, found) is not None) == is_repeated
+    assert (with_other_folds(classifier, found.rows, found.scored.folds) is not None) == is_repeated
 
 
 def test_texts_in_a_list_are_not_scored_again():
@@ -160,7 +159,7 @@ def test_groups_whose_other_folds_lack_a_label_are_not_scored_again():
             found = classifier.examine(y[:, None] * 1.0, y, groups=groups)
         except ValueError:
             continue
-        results.add(with_other_folds(classifier, found) is None)
+        results.add(with_other_folds(classifier, found.rows, found.scored.folds) is None)
     assert True in results
 
 
@@ -200,3 +199,14 @@ def test_a_table_is_scored_again_too():
     table = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": y})
     check = check_table(table, "label", scorer=None)
     assert check.stability.n_suspects == check.n_suspects > 0
+
+
+def test_rows_of_many_labels_are_scored_again():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 300)
+    X = rng.normal(size=(300, 2)) + 6 * np.array([[0, 0], [0, 1], [1, 0]])[truth]
+    check = check_labels(X, truth, scorer="with-trees")
+    assert check.stability.level == check.verdict.level
+    assert check.stability.n_suspects == check.n_suspects
+    own = check_labels(X, truth, LogisticRegression(), scorer=None)
+    assert own.stability is None

@@ -201,6 +201,7 @@ def check_answers(
         delimiter=delimiter,
         redact_annotators=annotator in hidden,
     )
+    assert isinstance(check, LabelCheck)  # answers have two values
     return replace(
         check,
         settings=replace(check.settings, table=str(place), answers=asked),

@@ -115,7 +115,9 @@ def assemble(
     shown : Shown
     """
     sketch, verdict, estimated = evidence.sketch, evidence.verdict, evidence.estimated
-    n_listed = listed_rows(estimated, evidence.tally, int(evidence.ranked.counts.sum()))
+    n_doubted = int(evidence.ranked.counts.sum())
+    most = 1.0 if estimated.intervals is None else estimated.intervals.wrong_share.high
+    n_listed = listed_rows(most, evidence.tally.n_suspects, n_doubted)
     return LabelCheck(
         positive=names[0],
         negative=names[1],
@@ -139,7 +141,7 @@ def assemble(
         warnings=(*shown.warnings, *evidence.warnings),
         source=source,
         settings=settings,
-        versions=_versions(),
+        versions=versions_of_packages(),
         tally=evidence.tally,
         scores=evidence.scores,
         stability=evidence.stability,
@@ -165,14 +167,12 @@ def histogram_of(sketch: ScoreSketch) -> Histogram:
     return Histogram(positive, negative)
 
 
-def listed_rows(rates: NoiseRates, tally: Tally, n_doubted: int) -> int:
+def listed_rows(most_wrong: float, n_suspects: int, n_doubted: int) -> int:
     """Return how many rows are on the list to look at, given the number that nobody settled.
 
     As many as may be wrong by the upper end of the range, and all suspects.
     """
-    most = n_doubted if rates.intervals is None else rates.intervals.wrong_share.high * n_doubted
-    n_suspects = tally.n_positive_suspects + tally.n_negative_suspects
-    return min(max(math.ceil(most), n_suspects), n_doubted)
+    return min(max(math.ceil(most_wrong * n_doubted), n_suspects), n_doubted)
 
 
 def _score_notes(evidence: Evidence) -> list[str]:
@@ -198,7 +198,7 @@ def warn_once(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _versions() -> dict[str, str]:
+def versions_of_packages() -> dict[str, str]:
     """Return the versions of Python and of the packages that affect a result."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,24 @@ from rankprune.check._before_after import judge_on_trusted
 from rankprune.check._duplicates import count_duplicates
 from rankprune.check._stability import compare_suspects, with_other_folds
 from rankprune.classifier import Examined, RankPruningClassifier
-from rankprune.core import NOISE_ESTIMATORS, Verdict
+from rankprune.core import MATRIX_ESTIMATORS, NOISE_ESTIMATORS, Verdict
 from rankprune.core._answer import acts
 from rankprune.core._inputs import Inputs
 from rankprune.core._pruning import cutoffs_of_mask
 from rankprune.core._ranking import order_rows, ranking_cutoffs
 from rankprune.core._verdict import judge
+from rankprune.core.classes._matrix_estimators import DEFAULT_MATRIX_ESTIMATOR
 from rankprune.core.counting._sketch import ScoreSketch, sketch_of
 from rankprune.core.estimators._confident_counts import confident_counts
+from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
+from rankprune.learners._class_based import ExaminedClasses
 from rankprune.learners._copies import Hashes
 from rankprune.learners._progress import log_stage
 from rankprune.learners._threads import useful_algebra_threads
 from rankprune.run._findings import Confident, Stability
 from rankprune.run._scores import Scores, Tally
+
+AnyExamined = TypeVar("AnyExamined", Examined, ExaminedClasses)
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,8 @@ class RowData:
     ----------
     X : array-like or None
         Features; None only if probabilities are given.
-    is_positive : ndarray of bool
+    labels : ndarray
+        Whether each label is positive; the number of each label if there are more than two.
     rows : ndarray of int
         Positions in the table.
     groups, probabilities, trusted : ndarray or None
@@ -49,7 +55,7 @@ class RowData:
     """
 
     X: Any
-    is_positive: NDArray[np.bool_]
+    labels: NDArray[Any]
     rows: NDArray[np.intp]
     groups: Any = None
     probabilities: Any = None
@@ -57,6 +63,17 @@ class RowData:
     hashes: Hashes | None = None
     ids: NDArray[np.object_] | None = None
     index: NDArray[np.object_] | None = None
+
+    @property
+    def features(self) -> Any:
+        """Return X; a table without columns if there is none."""
+        return np.zeros((len(self.labels), 0)) if self.X is None else self.X
+
+
+def chosen_noise_estimator(noise_estimator: Any, *, are_two: bool) -> Any:
+    """Return the noise estimator that was passed, or by default the one for so many labels."""
+    default = DEFAULT_ESTIMATOR if are_two else DEFAULT_MATRIX_ESTIMATOR
+    return default if noise_estimator is None else noise_estimator
 
 
 def make_classifier(
@@ -67,12 +84,13 @@ def make_classifier(
     cv: Any,
     n_jobs: int | None,
     random_state: int,
+    rare: str = "error",
 ) -> RankPruningClassifier:
     """Return the classifier that scores and prunes the rows of a check."""
-    if isinstance(noise_estimator, str) and noise_estimator not in NOISE_ESTIMATORS:
+    known = sorted({*NOISE_ESTIMATORS, *MATRIX_ESTIMATORS})
+    if isinstance(noise_estimator, str) and noise_estimator not in known:
         raise ValueError(
-            f"noise_estimator must be one of {', '.join(sorted(NOISE_ESTIMATORS))}; got "
-            f"{noise_estimator!r}."
+            f"noise_estimator must be one of {', '.join(known)}; got {noise_estimator!r}."
         )
     return RankPruningClassifier(
         estimator,
@@ -80,6 +98,7 @@ def make_classifier(
         noise_estimator=noise_estimator,
         rounds=rounds,
         cv=cv,
+        rare=rare,
         n_jobs=n_jobs,
         random_state=random_state,
     )
@@ -99,7 +118,7 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
     is_given = data.probabilities is not None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with _useful_threads(data, own_models=repeat):
+        with useful_threads(data, own_models=repeat):
             found, verdict, sketch = _examine(data, classifier)
         status, scored = found.rows.status, found.scored
         inputs = status.inputs(scored.scores)
@@ -126,17 +145,22 @@ def gather(data: RowData, classifier: RankPruningClassifier, *, repeat: bool) ->
         ranked=sketch if found.ranking is scored.scores else sketch_of(ranked_inputs),
         ranked_from=ranked_from,
         out_of_fold=not is_given,
-        n_groups=None if data.groups is None else len(set(np.asarray(data.groups).tolist())),
+        n_groups=number_of_groups(data),
         warnings=warn_once(caught),
         duplicates=(
-            None if data.hashes is None else count_duplicates(data.hashes, data.is_positive, splits)
+            None if data.hashes is None else count_duplicates(data.hashes, data.labels, splits)
         ),
         before_after=before_after,
         stability=_stability(data, classifier, found) if repeat and not is_given else None,
     )
 
 
-def _useful_threads(data: RowData, *, own_models: bool) -> AbstractContextManager[None]:
+def number_of_groups(data: RowData) -> int | None:
+    """Return the number of groups, or None if no groups were named."""
+    return None if data.groups is None else len(set(np.asarray(data.groups).tolist()))
+
+
+def useful_threads(data: RowData, *, own_models: bool) -> AbstractContextManager[None]:
     """Return a context in which short fits of our models do not wait for idle threads."""
     if not own_models or data.X is None:
         return nullcontext()
@@ -155,8 +179,8 @@ class _Judged(NamedTuple):
 def _examine(data: RowData, classifier: RankPruningClassifier) -> _Judged:
     """Return what a classifier finds, with its verdict and the sketch of the scores."""
     found = classifier.examine(
-        np.zeros((len(data.is_positive), 0)) if data.X is None else data.X,
-        data.is_positive,
+        data.features,
+        data.labels,
         groups=data.groups,
         probabilities=data.probabilities,
         trusted=data.trusted,
@@ -167,25 +191,25 @@ def _examine(data: RowData, classifier: RankPruningClassifier) -> _Judged:
     verdict = scored.verdict
     if verdict is None:
         verdict = judge(sketch, classifier.noise_estimator, estimated=scored.estimated)
-    return _Judged(found if acts(verdict) else _without_suspects(found), verdict, sketch)
+    return _Judged(found if acts(verdict) else without_suspects(found), verdict, sketch)
 
 
 def _stability(
     data: RowData, classifier: RankPruningClassifier, found: Examined
 ) -> Stability | None:
     """Return how many suspects stay if the rows are scored again; None if that is not measured."""
-    other = with_other_folds(classifier, found)
+    other = with_other_folds(classifier, found.rows, found.scored.folds)
     if other is None:
         return None
     log_stage("scoring rows again in other folds")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the check itself are given
-        with _useful_threads(data, own_models=True):
+        with useful_threads(data, own_models=True):
             again = _examine(data, other)
-    return compare_suspects(found, again.found, again.verdict)
+    return compare_suspects(found.mask, again.found.mask, again.verdict.level)
 
 
-def _without_suspects(found: Examined) -> Examined:
+def without_suspects(found: AnyExamined) -> AnyExamined:
     """Return the findings with every row kept and no correction weights."""
     return replace(found, mask=np.zeros(len(found.mask), dtype=bool), weights=None)
 
@@ -208,7 +232,7 @@ def _scores(
     weight[found.mask] = 0.0
     return Scores(
         data.rows,
-        data.is_positive.copy(),
+        data.labels.copy(),
         np.asarray(found.ranking, dtype=np.float64),
         found.mask,
         rank,

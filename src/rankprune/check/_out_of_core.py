@@ -73,7 +73,8 @@ def gather_out_of_core(
         scores = folder.path / SCORES
         tally = _tally(sketch, cutoffs)
         ranked_from = rows.ranking_cutoffs(estimated, tally)
-        n_listed = listed_rows(estimated, tally, tally.n_positive + tally.n_negative)
+        most = 1.0 if estimated.intervals is None else estimated.intervals.wrong_share.high
+        n_listed = listed_rows(most, tally.n_suspects, tally.n_rows)
         weights = class_weights(estimated) if acts(verdict) else (1.0, 1.0)
         rows.write_scores(scores, cutoffs, ranked_from, weights, n_listed)
         evidence = Evidence(

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.run import LabelCheck
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._findings import CandidateRow
 
 # Maximum numbers of candidates and columns whose cells are stored, and of characters per cell.
@@ -18,7 +18,7 @@ MAX_SHOWN, MAX_COLUMNS, _MAX_CELL = 500, 40, 500
 Cells = Callable[[NDArray[np.intp]], Sequence[Sequence[str | None]]]
 
 
-def shown_rows(check: LabelCheck, cells: Cells | None = None) -> tuple[CandidateRow, ...]:
+def shown_rows(check: CheckRecord, cells: Cells | None = None) -> tuple[CandidateRow, ...]:
     """Return the most suspicious rows; ``cells`` reads their cells, given row positions."""
     return with_cells(tuple(islice(check.ranked(), MAX_SHOWN)), cells)
 

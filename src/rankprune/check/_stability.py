@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from rankprune.classifier import Examined, RankPruningClassifier
-from rankprune.core import Verdict
-from rankprune.core._inputs import count_true
+from rankprune.classifier import RankPruningClassifier
+from rankprune.core._inputs import BoolArray, count_true
+from rankprune.learners._base import Rows
 from rankprune.learners._cloning import draw_seed, private_random_state
 from rankprune.learners._committee import NAMED_SCORERS
 from rankprune.learners._named_models import MODELS
-from rankprune.learners._probabilities import Split
+from rankprune.learners._probabilities import Folds, Split
 from rankprune.run._findings import Stability
 from rankprune.run._settings import CheckSettings
 
@@ -30,15 +31,15 @@ def has_known_cost(settings: CheckSettings) -> bool:
 
 
 def with_other_folds(
-    classifier: RankPruningClassifier, found: Examined
+    classifier: RankPruningClassifier, rows: Rows, folds: Folds
 ) -> RankPruningClassifier | None:
     """Return the classifier with other folds and seeds; None if that costs much or is impossible.
 
     Few groups may have only one partition into folds, or others that leave a fold without one of
     the labels.
     """
-    rows, first = found.rows, found.scored.folds.splits
-    if not first or not _is_cheap(found, len(first) * classifier.rounds):
+    first = folds.splits
+    if not first or not _is_cheap(rows.X, len(first) * classifier.rounds):
         return None
     generator = private_random_state(classifier.random_state)
     # The first two seeds are those of the classifier itself.
@@ -52,20 +53,20 @@ def with_other_folds(
     return None if _partition(splits) == _partition(first) else other
 
 
-def compare_suspects(found: Examined, again: Examined, verdict: Verdict) -> Stability:
-    """Return how many suspects stay, given the second scoring and its verdict."""
-    n_stay = count_true(found.mask & again.mask)
+def compare_suspects(mask: BoolArray, again: BoolArray, level: str) -> Stability:
+    """Return how many suspects stay, given those of a second scoring and its verdict."""
+    n_stay = count_true(mask & again)
     return Stability(
-        n_suspects=count_true(found.mask),
+        n_suspects=count_true(mask),
         n_stay=n_stay,
-        n_new=count_true(again.mask) - n_stay,
-        level=verdict.level,
+        n_new=count_true(again) - n_stay,
+        level=level,
     )
 
 
-def _is_cheap(found: Examined, n_passes: int) -> bool:
+def _is_cheap(X: Any, n_passes: int) -> bool:
     """Return whether the rows are few; texts in a list become features of unknown number."""
-    shape: tuple[int, ...] = getattr(found.rows.X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     n_cells = int(np.prod(shape))
     return (
         len(shape) > 1

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from rankprune.run import LabelCheck
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._findings import Subgroup
 from rankprune.table import Table
 from rankprune.table._features import Category
@@ -23,7 +23,7 @@ _RARE = 1e-4
 def subgroups(
     table: Table,
     categories: Sequence[Category],
-    check: LabelCheck,
+    check: CheckRecord,
     rows: NDArray[np.intp],
     hidden: set[str],
 ) -> Iterator[Subgroup]:

@@ -6,28 +6,36 @@ from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rankprune.check._assemble import Shown, assemble
-from rankprune.check._in_memory import RowData, gather, make_classifier
+from rankprune.check._classes import check_classes, refuse_rare_labels
+from rankprune.check._in_memory import (
+    RowData,
+    chosen_noise_estimator,
+    gather,
+    make_classifier,
+)
 from rankprune.check._leaks import leaks
 from rankprune.check._out_of_core import gather_out_of_core
 from rankprune.check._shown_rows import MAX_COLUMNS, shown_rows
 from rankprune.check._stability import has_known_cost
 from rankprune.check._subgroups import subgroups
 from rankprune.classifier import RankPruningClassifier
-from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
 from rankprune.exceptions import TableError
 from rankprune.learners._copies import hash_rows
 from rankprune.learners._named_models import find_model, model_name
-from rankprune.run import LabelCheck
+from rankprune.run import ClassCheck, LabelCheck
 from rankprune.run._findings import Source
 from rankprune.run._rows import TableRows, read_rows
 from rankprune.run._settings import AN_ARRAY, STDIN, CheckSettings
 from rankprune.table import Table, open_table
+from rankprune.table._labels import has_many_labels
 from rankprune.table._table import column_name, column_names
+
+AnyCheck = TypeVar("AnyCheck", LabelCheck, ClassCheck)
 
 # With more rows than this, given probabilities are read in batches: slower per row, but in constant
 # memory.
@@ -54,12 +62,13 @@ def check_table(
     delimiter: str | None = None,
     estimator: Any = "logistic",
     scorer: Any = "committee",
-    noise_estimator: Any = DEFAULT_ESTIMATOR,
+    noise_estimator: Any = None,
     rounds: int = 1,
     cv: Any = 3,
+    rare: str = "error",
     n_jobs: int | None = None,
     random_state: int = 0,
-) -> LabelCheck:
+) -> LabelCheck | ClassCheck:
     """Return how many labels of a table are wrong, which ones, and how certain that is.
 
     Parameters come in three groups: the labels and the columns with a special role, how to read the
@@ -71,12 +80,12 @@ def check_table(
         CSV, TSV, JSON lines or Parquet file, optionally compressed with gzip; ``"-"`` is standard
         input.
     label : str
-        The label column, which must have two values.
+        The label column, with two or more values.
     pos_label : default=None
-        The positive label. By default the one that is positive by convention (1, yes, true, spam,
-        ...), otherwise the last in sorted order, which is then recorded in the notes.
+        The positive label of two. By default the one that is positive by convention (1, yes, true,
+        spam, ...), otherwise the last in sorted order, which is then recorded in the notes.
     neg_label : default=None
-        The negative label; needed only if it looks like a missing value (none, NA, ...).
+        The negative label of two; needed only if it looks like a missing value (none, NA, ...).
     id : str, default=None
         A column that identifies the rows.
     groups : str, default=None
@@ -84,7 +93,9 @@ def check_table(
     trusted : str, default=None
         A column that is 1 or true if a person has confirmed the label of the row.
     probabilities : str, default=None
-        A column of out-of-fold probabilities of the positive label. No model is fitted then.
+        A column of out-of-fold probabilities of the positive label. No model is fitted then. For
+        more than two labels, name one column per label with a star: ``"p_*"`` stands for ``p_cat``,
+        ``p_dog`` and so on.
     drop, keep, text : str or sequence of str
         Columns to leave out, to use even if they would be left out, and to use as free text, whose
         words become features. Most columns of free text are recognised without ``text``.
@@ -102,12 +113,13 @@ def check_table(
         The model to fit; ``"module:object"`` is imported.
     scorer : "committee", "with-trees", classifier or None, default="committee"
         As in `check_labels`.
-    noise_estimator, rounds, cv, n_jobs, random_state
+    noise_estimator, rounds, cv, rare, n_jobs, random_state
         As in `RankPruningClassifier`.
 
     Returns
     -------
-    LabelCheck
+    LabelCheck or ClassCheck
+        Of two labels, or of more.
 
     Examples
     --------
@@ -137,17 +149,18 @@ def check_table(
         embeddings=_embeddings_name(embeddings),
         estimator=model_name(estimator),
         scorer=model_name(scorer),
-        noise_estimator=str(model_name(noise_estimator)),
+        noise_estimator="" if noise_estimator is None else str(model_name(noise_estimator)),
         rounds=rounds,
         cv=int(cv) if isinstance(cv, Integral) else None,
         random_state=random_state,
+        rare=rare,
         drop_unlabeled=drop_unlabeled,
         redact=column_names(redact),
         encoding=encoding,
         delimiter=delimiter,
     )
     classifier = make_classifier(
-        find_model(estimator), scorer, noise_estimator, rounds, cv, n_jobs, random_state
+        find_model(estimator), scorer, noise_estimator, rounds, cv, n_jobs, random_state, rare
     )
     index = _index(table)
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
@@ -160,37 +173,62 @@ def _check_opened(
     classifier: RankPruningClassifier,
     embeddings: Any,
     index: Any,
-) -> LabelCheck:
+) -> LabelCheck | ClassCheck:
     path = None if table.path is None else str(table.path.resolve())
     source = Source(table.name, path, table.sha256, table.n_rows, len(table.names))
     unused = _refuse_unused(settings)
     is_given = settings.probabilities is not None
-    if is_given and settings.trusted is None and table.n_rows > _MANY_ROWS:
-        columns = _shown_columns(table, settings)
-        evidence, labels, candidates = gather_out_of_core(
-            table, settings, classifier.noise_estimator, columns
-        )
-        names = (labels.positive, labels.negative)
-        shown = Shown((*labels.notes, *unused), columns=columns, candidates=candidates)
-        settings = replace(settings, pos_label=names[0], neg_label=names[1])
-        return assemble(evidence, names, settings, source, shown)
+    are_many_rows = is_given and settings.trusted is None and table.n_rows > _MANY_ROWS
+    if are_many_rows and not has_many_labels(table, str(settings.label)):
+        return _check_out_of_core(table, settings, classifier, source, unused)
     rows = read_rows(table, settings, embeddings, features=not is_given)
-    names = (rows.labels.positive, rows.labels.negative)
+    labels, repeat = rows.labels, has_known_cost(settings)
+    names = None if labels.are_many else (labels.positive, labels.negative)
+    chosen = chosen_noise_estimator(classifier.noise_estimator, are_two=names is not None)
+    classifier.set_params(noise_estimator=chosen)
+    settings = replace(
+        settings,
+        pos_label=names and names[0],
+        neg_label=names and names[1],
+        noise_estimator=str(model_name(chosen)),
+        embeddings_sha256=rows.embeddings_sha256,
+    )
+    data = _row_data(table, rows, index)
+    notes = () if rows.features is None else rows.features.plan.notes
+    shown = Shown((*labels.notes, *notes, *unused), columns=_shown_columns(table, settings))
+    if names is None:
+        if not is_given:
+            refuse_rare_labels(labels.names, labels.codes, classifier.cv, settings.rare)
+        of_many = check_classes(
+            data, classifier, labels.names, settings, source, shown, repeat=repeat
+        )
+        return _with_rows_of_table(of_many, table, rows)
+    evidence = gather(data, classifier, repeat=repeat)
+    told = tuple(leaks(rows.features, labels.is_positive))
+    of_two = assemble(evidence, names, settings, source, replace(shown, warnings=told))
+    return _with_rows_of_table(of_two, table, rows)
+
+
+def _check_out_of_core(
+    table: Table,
+    settings: CheckSettings,
+    classifier: RankPruningClassifier,
+    source: Source,
+    unused: tuple[str, ...],
+) -> LabelCheck:
+    """Return the check of so many rows that their scores are read in batches."""
+    columns = _shown_columns(table, settings)
+    chosen = chosen_noise_estimator(classifier.noise_estimator, are_two=True)
+    evidence, labels, candidates = gather_out_of_core(table, settings, chosen, columns)
+    names = (labels.positive, labels.negative)
+    shown = Shown((*labels.notes, *unused), columns=columns, candidates=candidates)
     settings = replace(
         settings,
         pos_label=names[0],
         neg_label=names[1],
-        embeddings_sha256=rows.embeddings_sha256,
+        noise_estimator=str(model_name(chosen)),
     )
-    data = _row_data(table, rows, index)
-    evidence = gather(data, classifier, repeat=has_known_cost(settings))
-    shown = Shown(
-        (*rows.labels.notes, *(() if rows.features is None else rows.features.plan.notes), *unused),
-        tuple(leaks(rows.features, rows.labels.is_positive)),
-        columns=_shown_columns(table, settings),
-    )
-    check = assemble(evidence, names, settings, source, shown)
-    return _with_rows_of_table(check, table, rows)
+    return assemble(evidence, names, settings, source, shown)
 
 
 def _row_data(table: Table, rows: TableRows, index: Any) -> RowData:
@@ -201,7 +239,7 @@ def _row_data(table: Table, rows: TableRows, index: Any) -> RowData:
             hashes ^= hash_rows(rows.embeddings)[labels.rows]
     return RowData(
         None if features is None else features.X,
-        labels.is_positive,
+        labels.codes if labels.are_many else labels.is_positive,
         labels.rows,
         rows.groups,
         rows.probabilities,
@@ -212,7 +250,7 @@ def _row_data(table: Table, rows: TableRows, index: Any) -> RowData:
     )
 
 
-def _with_rows_of_table(check: LabelCheck, table: Table, rows: TableRows) -> LabelCheck:
+def _with_rows_of_table(check: AnyCheck, table: Table, rows: TableRows) -> AnyCheck:
     """Return the check with its subgroups and the cells of its candidates."""
     categories = () if rows.features is None else rows.features.encoder.categories
     hidden = {str(check.settings.label), *check.settings.redact}

@@ -40,7 +40,8 @@ from rankprune.cli._reviewed import say_settled
     click.option(
         "--probabilities",
         metavar="COL",
-        help="Column of out-of-fold probabilities of the positive label; nothing is fitted then.",
+        help="Column of out-of-fold probabilities of the positive label; nothing is fitted then. "
+        "With more than two labels, one column for each: p_* stands for p_cat, p_dog and so on.",
     ),
     click.option(
         "--trusted",
@@ -57,11 +58,10 @@ from rankprune.cli._reviewed import say_settled
     ),
     click.option(
         "--noise-estimator",
-        default="learned",
-        show_default=True,
         metavar="NAME",
-        help="How noise rates are estimated: learned, curve, tight, confident-counts (as in the "
-        "paper), scott, scott-2015, min-probability, elkan-noto, elkan-noto-e2 or elkan-noto-e3.",
+        help="How noise rates are estimated: learned (the default), curve, tight, confident-counts "
+        "(as in the paper), scott, scott-2015, min-probability, elkan-noto, elkan-noto-e2 or "
+        "elkan-noto-e3; see the guide for those of more than two labels.",
     ),
     click.option(
         "--rounds",
@@ -69,6 +69,14 @@ from rankprune.cli._reviewed import say_settled
         default=1,
         show_default=True,
         help="Number of scoring rounds; from the second on, models are fitted without suspects.",
+    ),
+    click.option(
+        "--rare",
+        type=click.Choice(["error", "keep"]),
+        default="error",
+        show_default=True,
+        help="What to do with labels that fewer rows have than there are folds: stop, or leave "
+        "their rows alone.",
     ),
     click.option(
         "-o",
@@ -150,13 +158,13 @@ def _checked(table: str, labeled: Path | None, asked: dict[str, Any]) -> Any:
         **shared_arguments(asked),
         **{
             name: asked[name]
-            for name in ("probabilities", "trusted", "noise_estimator", "rounds", "redact")
+            for name in ("probabilities", "trusted", "noise_estimator", "rounds", "redact", "rare")
         },
     }
     if labeled is None:
         return check_table(table, asked["label"], id=asked["id_"], **arguments)
     # Rows without answers are always left out, and nobody has confirmed a consensus.
-    del arguments["drop_unlabeled"], arguments["trusted"]
+    del arguments["drop_unlabeled"], arguments["trusted"], arguments["rare"]
     names = ("row", "annotator", "features", "seconds", "duplicates")
     told = {name: asked[name] for name in names}
     return check_answers(table, asked["label"], labeled=labeled, **told, **arguments)
@@ -203,7 +211,8 @@ def _print_check(found: Any, form: str) -> None:
     elif form == "json":
         click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     else:
-        names = ("rank", "row", "id", "label", "probability", "reason", "suspect")
+        names = ["rank", "row", "id", "label", "probability", "reason", "suspect"]
+        of_many = ["suggested_label", "suggested_probability"] if len(found.classes) > 2 else []
         rows = (
             (
                 one.rank,
@@ -213,7 +222,8 @@ def _print_check(found: Any, form: str) -> None:
                 one.probability,
                 one.reason,
                 one.is_suspect,
+                *([one.suggested, one.suggested_probability] if of_many else []),
             )
             for one in found.ranked()
         )
-        print_rows(names, rows, form)
+        print_rows([*names, *of_many], rows, form)

@@ -50,6 +50,7 @@ FLAGS = {
     "probabilities": "--probabilities",
     "prune": "--prune",
     "random_state": "--seed",
+    "rare": "--rare",
     "redact": "--redact",
     "reviewers": "--reviewer",
     "rounds": "--rounds",

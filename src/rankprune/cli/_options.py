@@ -92,14 +92,12 @@ read_options = add_options(
     ),
 )
 learned_options = add_options(
-    click.option(
-        "--label", required=True, metavar="COL", help="Column of labels, with two values."
-    ),
+    click.option("--label", required=True, metavar="COL", help="Column of labels."),
     click.option(
         "--positive",
         metavar="VALUE",
-        help="The positive label (default: the obvious one, such as 1 or yes, or the last in "
-        "sorted order).",
+        help="The positive label of two (default: the obvious one, such as 1 or yes, or the last "
+        "in sorted order).",
     ),
     click.option(
         "--negative",

@@ -8,6 +8,7 @@ from typing import Any
 from rankprune.core._interval_records import NoiseRateIntervals
 from rankprune.core._noise_rates import NoiseRates
 from rankprune.core._verdict import Verdict
+from rankprune.core.classes._class_verdict import ClassVerdict
 
 
 def answered_rates(verdict: Verdict | None, estimated: NoiseRates) -> NoiseRates:
@@ -29,6 +30,6 @@ def answered_intervals(rates: NoiseRates, intervals: NoiseRateIntervals) -> Nois
     return replace(intervals, **moved)
 
 
-def acts(verdict: Verdict) -> bool:
+def acts(verdict: Verdict | ClassVerdict) -> bool:
     """Return whether a check has suspects, which requires that noise was found."""
     return verdict.level == "noise found"

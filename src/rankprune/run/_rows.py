@@ -15,6 +15,7 @@ from rankprune.table._features import Features, read_features
 from rankprune.table._labels import Labels, read_labels
 from rankprune.table._special_columns import (
     named_columns,
+    read_class_probabilities,
     read_flags,
     read_probabilities,
     read_texts,
@@ -68,9 +69,16 @@ def read_rows(
         neg_label=settings.neg_label,
         drop_unlabeled=settings.drop_unlabeled,
     )
-    special = named_columns(table, **settings.columns())
+    columns = settings.columns()
+    if labels.are_many:
+        columns["probabilities"] = None
+    special = named_columns(table, **columns)
     vectors = made = probabilities = groups = ids = trusted = None
-    if "probabilities" in special:
+    if labels.are_many and settings.probabilities is not None:
+        probabilities = read_class_probabilities(
+            table, settings.probabilities, labels.names, labels.rows
+        )
+    elif "probabilities" in special:
         probabilities = read_probabilities(table, special["probabilities"], labels.rows)
     if features:
         vectors = read_embeddings(embeddings, table.n_rows)

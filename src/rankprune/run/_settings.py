@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rankprune.core import NOISE_ESTIMATORS
+from rankprune.core import MATRIX_ESTIMATORS, NOISE_ESTIMATORS
 from rankprune.core.estimators._registry import DEFAULT_ESTIMATOR
 from rankprune.learners._committee import NAMED_SCORERS
 from rankprune.learners._named_models import MODELS
@@ -95,6 +95,8 @@ class CheckSettings:
         Number of folds; None if a splitter was passed.
     drop_unlabeled : bool
         As in `check_table`.
+    rare : str
+        As in `RankPruningClassifier`.
     encoding, delimiter : str or None
         As in `check_table`.
     answers : AnswersSettings or None
@@ -125,6 +127,7 @@ class CheckSettings:
     encoding: str | None = None
     delimiter: str | None = None
     answers: AnswersSettings | None = None
+    rare: str = "error"
 
     @property
     def is_of_table(self) -> bool:
@@ -178,8 +181,9 @@ class CheckSettings:
         words = ["rankprune", "check", str(source.table), "--label", str(self.label)]
         if self.answers is not None:
             words += self.answers.words(str(self.table))
-        words += ["--positive", str(self.pos_label)]
-        if means_none(str(self.neg_label)):
+        if self.pos_label is not None:
+            words += ["--positive", str(self.pos_label)]
+        if self.neg_label is not None and means_none(self.neg_label):
             words += ["--negative", str(self.neg_label)]
         for name in (*(_SINGLE if self.answers is None else _SINGLE[1:]), *_REPEATED):
             values: Any = getattr(self, name)
@@ -188,6 +192,7 @@ class CheckSettings:
         words += ["--model", str(self.estimator), "--scorer", self.scorer or "model"]
         words += ["--noise-estimator", self.noise_estimator, "--rounds", str(self.rounds)]
         words += ["--folds", str(self.cv), "--seed", str(self.random_state)]
+        words += [] if self.rare == _DEFAULT.rare else ["--rare", self.rare]
         drops = self.drop_unlabeled and self.answers is None
         return [*words, "--drop-unlabeled"] if drops else words
 
@@ -210,5 +215,5 @@ _DEFAULT = CheckSettings()
 
 def _is_name(text: str | None) -> bool:
     """Return whether the command line accepts this name of a model or an estimator."""
-    known = text in (None, *NAMED_SCORERS, *MODELS, *NOISE_ESTIMATORS)
+    known = text in (None, *NAMED_SCORERS, *MODELS, *NOISE_ESTIMATORS, *MATRIX_ESTIMATORS)
     return known or re.fullmatch(r"[\w.]+:\w+", str(text)) is not None

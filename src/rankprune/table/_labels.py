@@ -181,6 +181,13 @@ def find_labels(
     return LabelNames(names, f"(CASE {cell} {cases} END)", n_missing, tuple(notes))
 
 
+def has_many_labels(table: Table, label: str) -> bool:
+    """Return whether a column has more than two labels, without any other check."""
+    cell = f"CAST(c{table.column(label, 'label')} AS VARCHAR)"
+    values = table.query(f"{cell} AS v", f"GROUP BY v LIMIT {_MAX_VALUES}")
+    return sum(value is not None and not means_none(value) for (value,) in values) > 2
+
+
 def _in_order(values: list[str]) -> tuple[str, ...]:
     """Return labels in sorted order: as numbers if all of them are."""
     try:

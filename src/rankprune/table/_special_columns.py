@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankprune.core._inputs import NEAR_ONE
 from rankprune.exceptions import TableError
 from rankprune.table._column_sql import number_sql
 from rankprune.table._table import Table, column_names
@@ -69,12 +70,38 @@ def read_probabilities(table: Table, column: str, rows: NDArray[np.intp]) -> NDA
     return np.asarray(values)
 
 
+def read_class_probabilities(
+    table: Table, pattern: str, names: Sequence[str], rows: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the probabilities of many labels, one column for each; they must sum to 1.
+
+    The star in a pattern stands for the label.
+    """
+    if pattern.count("*") != 1:
+        raise TableError(
+            "probabilities must name one column per label for more than two labels, with a star "
+            f"for the label, such as 'p_*'; got {pattern!r}."
+        )
+    before, after = pattern.split("*")
+    columns = [f"{before}{name}{after}" for name in names]
+    found = np.column_stack([read_probabilities(table, column, rows) for column in columns])
+    sums = found.sum(axis=1)
+    wrong = np.abs(sums - 1) > NEAR_ONE
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise TableError(
+            f"probabilities must sum to 1 in every row; those of row {rows[row] + 1} sum to "
+            f"{sums[row]:.6g}. Pass the out-of-fold probabilities of all labels."
+        )
+    return np.asarray(found)
+
+
 def refuse_improbable_row(table: Table, column: str, row: int) -> None:
     """Raise an error about a cell that is not a probability, given the position of its row."""
     (cell,) = table.cells(np.asarray([row]), [table.position(column)])[0]
     raise TableError(
         f"probabilities must lie in [0, 1] in every row; row {row + 1} of {column!r} holds "
-        f"{cell!r}. Pass out-of-fold probabilities of the positive label."
+        f"{cell!r}. Pass out-of-fold probabilities, such as predict_proba gives."
     )
 
 

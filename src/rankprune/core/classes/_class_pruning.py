@@ -124,13 +124,22 @@ def rank_classes(
     rows = np.flatnonzero(_prune(inputs, ratios, matrix).mask)
     rows = rows[np.argsort(ratios[rows], kind="stable")]
     few = inputs.rows(rows)
-    suggested, found = np.zeros(len(rows), dtype=np.intp), np.zeros(len(rows))
-    for part, codes, scores in few.blocks():
+    suggested, found = best_others(few)
+    return ClassSuspects(rows, np.log(ratios[rows]), inputs.classes[suggested], found)
+
+
+def best_others(inputs: ClassInputs) -> tuple[NDArray[np.intp], Reals]:
+    """Return the column with the largest score other than that of each row's label, and its score.
+
+    Of columns that tie, the first.
+    """
+    suggested, found = np.zeros(len(inputs), dtype=np.intp), np.zeros(len(inputs))
+    for part, codes, scores in inputs.blocks():
         others, places = scores.copy(), np.arange(len(codes))
         others[places, codes] = -1.0
         suggested[part] = others.argmax(axis=1)
         found[part] = others[places, suggested[part]]
-    return ClassSuspects(rows, np.log(ratios[rows]), inputs.classes[suggested], found)
+    return suggested, found
 
 
 def inputs_for(
