@@ -156,8 +156,8 @@ class RankPruningClassifier(RateBasedClassifier):
     trees that it was not drawn for (out of bag), so that they are fitted only once. Copies of a row
     that chance does not explain are drawn together, and stay in one fold. With ``groups``, folds of
     your own, or preprocessing that needs the labels, the trees score in the same folds as the other
-    models. The committee leaves boosting out if the estimator is boosting itself, and for sparse
-    rows of more than 100 columns, such as texts.
+    models. The committee leaves boosting out if the estimator is boosting itself, for more than
+    30 labels, and for sparse rows of more than 100 columns, such as texts.
 
     With more than two labels, a row is dropped if its label is among the least likely of its class,
     compared with the best other one: as many rows as the matrix says. A row whose label no fold was

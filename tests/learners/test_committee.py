@@ -56,6 +56,15 @@ def test_the_members_share_the_preprocessing_steps():
     assert [type(member) for member in alone] == [LogisticRegression, Boosting, Trees]
 
 
+def test_boosting_is_left_out_where_it_would_fit_many_trees():
+    for n_classes, n_models in ((30, 2), (31, 1)):
+        found = form_panel(
+            "committee", LogisticRegression(), X, None, 0, in_folds=False, n_classes=n_classes
+        )
+        assert len(found.estimators) == n_models
+        assert found.times == (1,) * n_models + (2,)
+
+
 def test_trees_score_out_of_bag_behind_the_same_steps():
     base = make_pipeline(StandardScaler(), make_pipeline(PCA(2), LogisticRegression()))
     found = panel(base)

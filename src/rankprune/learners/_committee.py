@@ -28,6 +28,8 @@ _N_COMPONENTS = 100
 # is half as long as usual, which ranks wrong labels no worse. Many rows need all of it.
 _TIMES_TREES = 2
 ROUNDS, LEAVES, _FEW_ROWS = 50, 15, 10_000
+# Boosting fits a tree for each class in every step.
+_MOST_BOOSTED = 30
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,15 @@ def form_panel(
     seed: int,
     *,
     in_folds: bool,
+    n_classes: int = 2,
 ) -> Panel:
     """Return the models behind a named scorer.
 
     Extra trees and boosting take the place of the last step of a `Pipeline`, even inside a search
     or a calibration, so that texts and columns of mixed types reach them as numbers. A committee
-    does without boosting if the estimator is boosting itself, or if the rows are wide and sparse
-    like those of texts, where boosting costs most; there the trees count once.
+    does without boosting if the estimator is boosting itself, if there are more than 30 classes,
+    or if the rows are wide and sparse like those of texts, where boosting costs most; there the
+    trees count once.
 
     Parameters
     ----------
@@ -80,12 +84,15 @@ def form_panel(
     in_folds : bool
         Whether the trees must score in folds, because rows depend on each other. They also do if
         the preprocessing needs the labels: out of bag, a row's own label would reach its score.
+    n_classes : int, default=2
+        Boosting fits as many trees in each step.
     """
     trees = _behind(estimator, Trees())
     features = _features_without_labels(fresh_clone(trees, seed), X)
     is_wide = bool(issparse(features) and features.shape[1] > _N_COMPONENTS)
     others: tuple[Any, ...] = ()
-    if name == COMMITTEE and not is_wide and not _is_boosting(estimator):
+    is_costly = is_wide or n_classes > _MOST_BOOSTED
+    if name == COMMITTEE and not is_costly and not _is_boosting(estimator):
         is_small = _num_samples(X) <= _FEW_ROWS
         boosting = Boosting(max_iter=ROUNDS, max_leaf_nodes=LEAVES) if is_small else Boosting()
         others = (_behind(estimator, boosting),)

@@ -163,14 +163,18 @@ class RateBasedClassifier(DelegatingClassifier):
     def _has_own_scorer(self) -> bool:
         return self.scorer is not None and not self._is_named()
 
-    def _panel(self, X: Any, groups: Any, counted: BoolArray, seed: int) -> Panel:
+    def _panel(
+        self, X: Any, groups: Any, counted: BoolArray, seed: int, n_classes: int = 2
+    ) -> Panel:
         """Return the models that score the rows."""
         if not self._is_named():
             return Panel((self.scorer if self._has_own_scorer() else self._base(),))
         # Groups and the caller's own folds say that rows depend on each other.
         in_folds = groups is not None or not is_number_of_folds(self.cv)
         units = None if in_folds else copied_units(X, counted)
-        return form_panel(self.scorer, self._base(), X, units, seed, in_folds=in_folds)
+        return form_panel(
+            self.scorer, self._base(), X, units, seed, in_folds=in_folds, n_classes=n_classes
+        )
 
     def _refuse_unknown_scorer(self) -> None:
         if self._is_named() and self.scorer not in NAMED_SCORERS:
@@ -193,7 +197,8 @@ class RateBasedClassifier(DelegatingClassifier):
         if self._has_own_scorer():  # the estimator itself is checked at its final fit
             warn_if_weights_are_lost(first, rows.weight, NO_EFFECT)
         fold_seed, seed = draw_seed(generator), draw_seed(generator)
-        panel = self._panel(rows.X, rows.groups, rows.status.counted, seed)
+        n_classes = len(rows.labels.classes)
+        panel = self._panel(rows.X, rows.groups, rows.status.counted, seed, n_classes)
         folds = self._folds_of(
             panel,
             rows.X,
