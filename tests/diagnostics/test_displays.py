@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from rankprune import flip_labels, out_of_fold_probabilities
+from rankprune import NoiseMatrix, NoiseRates, flip_labels, out_of_fold_probabilities
 from rankprune.core import make_gaussians
 from rankprune.diagnostics import (
     CalibrationDisplay,
+    NoiseMatrixDisplay,
     NoiseRateDisplay,
     ProbabilityDisplay,
     SeparabilityDisplay,
@@ -115,6 +116,107 @@ def test_rates_show_five_intervals_and_what_they_cover():
     )
     display.figure_.canvas.draw()
     assert display.ax_.get_xticklabels()[0].get_text().endswith("%")
+
+
+JOINT = np.array([[0.3, 0.02, 0.0], [0.1, 0.28, 0.0004], [0.0, 0.0, 0.2996]])
+PETS = NoiseMatrix(JOINT, classes=["cat", "dog", "owl"])
+
+
+def shown_cells(ax):
+    """Return the numbers that a heat map shows, by row and column."""
+    return {
+        (int(text.get_position()[1]), int(text.get_position()[0])): text.get_text()
+        for text in ax.texts
+    }
+
+
+def names_of(axis):
+    return [text.get_text() for text in axis.get_ticklabels()]
+
+
+def test_a_heat_map_shows_wrong_labels_in_percent_of_all():
+    _, ax = plt.subplots()
+    display = NoiseMatrixDisplay.from_matrix(PETS, ax=ax)
+    assert display.ax_ is ax
+    # A share that rounds to nothing is coloured, and not written as if there were none.
+    assert shown_cells(ax) == {(0, 1): "2.0", (1, 0): "10.0"}
+    assert names_of(ax.xaxis) == names_of(ax.yaxis) == ["cat", "dog", "owl"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("true label", "given label")
+    assert ax.get_title() == "Wrong labels, in % of all labels"
+    assert ax.get_ylim() == (2.5, -0.5)
+    (cells,) = ax.collections
+    opacity = cells.get_facecolors()[:, 3]
+    assert len(opacity) == 3 + 3
+    assert opacity[1] == max(opacity) == 0.6
+    assert opacity[2] < opacity[0]
+
+
+def test_small_shares_have_two_decimals_and_clean_labels_no_cells():
+    small = NoiseMatrix([[0.5, 0.004, 0], [0, 0.296, 0], [0, 0, 0.2]], [1, 2, 3], reliable=False)
+    ax = NoiseMatrixDisplay.from_matrix(small).ax_
+    assert shown_cells(ax) == {(0, 1): "0.40"}
+    assert ax.get_title().endswith("(not reliable)")
+    clean = NoiseMatrixDisplay.from_matrix(NoiseMatrix(np.eye(3) / 3, [1, 2, 3]))
+    assert len(clean.ax_.collections[0].get_facecolors()) == 3
+    assert not clean.ax_.texts
+
+
+def of_pairs(n):
+    """Return a matrix in which a label of every odd class should be the one before, the later
+    the more often.
+    """
+    joint = np.eye(n)
+    for k in range(1, n, 2):
+        joint[k, k - 1] = k / n
+    return NoiseMatrix(joint / joint.sum(), classes=np.arange(n))
+
+
+def test_of_many_classes_the_most_confused_are_shown_in_their_order():
+    matrix = of_pairs(60)
+    display = NoiseMatrixDisplay.from_matrix(matrix)
+    assert display.shown.tolist() == list(range(40, 60))
+    assert names_of(display.ax_.yaxis) == [str(k) for k in range(40, 60)]
+    assert len(display.ax_.texts) == 10
+    assert display.ax_.get_title().endswith("; 20 of 60 labels")
+    assert NoiseMatrixDisplay(matrix, max_classes=4).shown.tolist() == [56, 57, 58, 59]
+    most = NoiseMatrixDisplay.from_matrix(matrix, max_classes=100)
+    assert most.shown.tolist() == list(range(60))
+    assert not most.ax_.texts
+    darkest = 100 * matrix.joint[59, 58]
+    assert most.ax_.get_title() == f"Wrong labels, in % of all labels; darkest: {darkest:.2g}"
+
+
+def test_names_of_classes_are_text_that_fits():
+    long = ["$x^2$ & more\nand more 1", "$x^2$ & more\nand more 2", "owl"]
+    display = NoiseMatrixDisplay.from_matrix(PETS, display_labels=long)
+    assert names_of(display.ax_.yaxis) == ["$x^2$ &…more 1", "$x^2$ &…more 2", "owl"]
+    assert [text.get_rotation() for text in display.ax_.get_xticklabels()] == [0, 0, 0]
+    display.figure_.canvas.draw()
+    ten = NoiseMatrixDisplay.from_matrix(NoiseMatrix(np.eye(9) / 9, list("abcdefghi")))
+    assert ten.ax_.get_xticklabels()[0].get_rotation() == 0
+    names = ["classes", *list("bcdefghi")]
+    ten = NoiseMatrixDisplay.from_matrix(ten.matrix, display_labels=names)
+    assert ten.ax_.get_xticklabels()[0].get_rotation() == 90
+
+
+@pytest.mark.parametrize(
+    ("matrix", "options", "error", "words"),
+    [
+        (
+            NoiseRates.from_noise_rates(0.1, 0.2, 0.5),
+            {},
+            TypeError,
+            "matrix must be a NoiseMatrix, got NoiseRates. .* NoiseRateDisplay",
+        ),
+        (JOINT, {}, TypeError, "matrix must be a NoiseMatrix, got ndarray"),
+        (PETS, {"max_classes": 1}, ValueError, "max_classes must be .* at least 2, got 1"),
+        (PETS, {"max_classes": 2.5}, ValueError, "max_classes must be a whole number"),
+        (PETS, {"display_labels": ["a"]}, ValueError, "for each of the 3 classes, got 1"),
+    ],
+)
+def test_what_is_no_matrix_or_does_not_fit_it_is_an_error(matrix, options, error, words):
+    with pytest.raises(error, match=words):
+        NoiseMatrixDisplay.from_matrix(matrix, **options)
 
 
 @pytest.mark.parametrize("display", [SeparabilityDisplay, ProbabilityDisplay, NoiseRateDisplay])

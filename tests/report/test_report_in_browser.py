@@ -4,6 +4,7 @@ import pytest
 
 from answered_tables import answered, write
 from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
+from many_classes import class_check
 from noisy_table import NAMES, noisy_rows, write_csv
 from rankprune import check_answers, check_table
 from rankprune.report import write_report
@@ -11,12 +12,12 @@ from rankprune.report import write_report
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module", params=["table", "answers"])
+@pytest.fixture(scope="module", params=["table", "answers", "many labels"])
 def report(tmp_path_factory, request):
-    """The report of a hostile table, or of answers of people with long names."""
+    """The report of a hostile table, of answers of people with long names, or of many labels."""
     folder = tmp_path_factory.mktemp("report")
-    check = checked_table(folder) if request.param == "table" else checked_answers(folder)
-    return write_report(check, folder / "report.html")
+    makers = {"table": checked_table, "answers": checked_answers, "many labels": checked_labels}
+    return write_report(makers[request.param](folder), folder / "report.html")
 
 
 def checked_answers(folder):
@@ -34,6 +35,12 @@ def checked_answers(folder):
         labeled=folder / "labeled.csv",
         scorer=None,
     )
+
+
+def checked_labels(folder):
+    """Return the check of labels with long names in several scripts, more than plots show."""
+    names = [f"{'a_long_name_' * 20}{k}" for k in range(28)]
+    return class_check(1500, [*names, "<b>", "שלום", "狗", " "])
 
 
 def checked_table(folder):
@@ -90,7 +97,7 @@ def test_plots_fill_their_container_and_have_the_colour_of_the_page(page):
     widths = page.evaluate(
         "[...document.querySelectorAll('figure svg')].map(s => s.getBoundingClientRect().width)"
     )
-    assert len(widths) == 4
+    assert len(widths) == page.locator("figcaption").count() >= 2
     assert min(widths) > 250
     colours = page.evaluate(
         "['body', 'figure svg'].map(s => getComputedStyle(document.querySelector(s)).color)"

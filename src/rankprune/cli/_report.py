@@ -36,16 +36,17 @@ def report(
 ) -> None:
     """Write the report of RUN again, without fitting any models."""
     from rankprune.report import write_report
-    from rankprune.run import LabelCheck
+    from rankprune.run import load_check
     from rankprune.run._directory import REPORT, open_run, refuse_output
+    from rankprune.run._loading import check_of
 
     refuse_no_limit(asked)
     if output is not None:
-        source = LabelCheck.of(open_run(run, repairs=(REPORT,))).source.path
+        source = check_of(open_run(run, repairs=(REPORT,))).source.path
         refuse_output(output, force, None if source is None else Path(source))
     with progress(asked["quiet"] or asked["no_progress"], asked["verbose"]):
         place = write_report(run, output, top=top, redact=redact)
     click.echo(json.dumps({"report": str(place)}) if asked["form"] == "json" else place)
     say("Open it in a browser. It needs no network connection.", asked["quiet"])
     if asked["fail_over"] is not None:
-        apply_limit(LabelCheck.load(run), asked)
+        apply_limit(load_check(run), asked)

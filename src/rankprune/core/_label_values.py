@@ -239,3 +239,18 @@ def refuse_single_class(classes: NDArray[Any], name: str) -> None:
             f"{name} must hold two classes, got one class only: {classes.tolist()}. "
             "Pass rows of both classes."
         )
+
+
+def short_name(value: Any, most: int) -> str:
+    """Return a label value on one line; of a long one, which may differ in its end only, both ends.
+
+    Examples
+    --------
+    >>> from rankprune.core._label_values import short_name
+    >>> short_name("a rather long name 17", 12)
+    'a rath…me 17'
+    """
+    name = " ".join(str(value).split())
+    return (
+        name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}"
+    )

@@ -5,6 +5,7 @@ from rankprune.diagnostics._calibration import Calibration, calibration
 from rankprune.diagnostics._calibration_display import CalibrationDisplay
 from rankprune.diagnostics._comparison_display import ComparisonDisplay
 from rankprune.diagnostics._diagnosis import Diagnosis, diagnose
+from rankprune.diagnostics._noise_matrix_display import NoiseMatrixDisplay
 from rankprune.diagnostics._noise_rate_display import NoiseRateDisplay
 from rankprune.diagnostics._probability_display import ProbabilityDisplay
 from rankprune.diagnostics._separability import (
@@ -19,6 +20,7 @@ __all__ = [
     "CalibrationDisplay",
     "ComparisonDisplay",
     "Diagnosis",
+    "NoiseMatrixDisplay",
     "NoiseRateDisplay",
     "ProbabilityDisplay",
     "SeparabilityCurve",

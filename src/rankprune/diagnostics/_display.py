@@ -6,10 +6,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from rankprune.core import Interval
 from rankprune.learners._probabilities import out_of_fold_probabilities
 
 # Positive and negative: distinct to colour-blind readers too, and readable on white and on black.
 ORANGE, BLUE = "#d95f02", "#3182bd"
+# What belongs to no label, or to all.
+GRAY = "#767676"
 
 
 class Display:
@@ -35,6 +38,14 @@ class Display:
             )
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+
+def draw_interval(
+    ax: Any, interval: Interval, height: float, color: str, marker: str, *, size: float
+) -> None:
+    """Draw an interval as a bar, and its estimate as a marker of a size, at a height."""
+    ax.plot([interval.low, interval.high], [height, height], color=color, linewidth=4)
+    ax.plot(interval.estimate, height, marker, color=color, markersize=size)
 
 
 class ScoresDisplay(Display):

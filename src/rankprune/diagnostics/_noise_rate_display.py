@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from rankprune.core import NoiseRateIntervals, noise_rate_intervals
 from rankprune.core._interval_records import JUDGED, REFITS, ROWS, TRUTH
 from rankprune.core.estimators._registry import NoiseEstimator
-from rankprune.diagnostics._display import BLUE, ORANGE, ScoresDisplay
+from rankprune.diagnostics._display import BLUE, GRAY, ORANGE, ScoresDisplay, draw_interval
 
-GRAY = "#767676"
 # What intervals cover, in the label of the axis.
 _RESAMPLED = "from resampled rows;\nthey do not cover the model's bias"
 _COVERED = {
@@ -99,8 +98,7 @@ class NoiseRateDisplay(ScoresDisplay):
         )
         most = max(0.1, *(interval.high for _, interval, _, _ in rows))
         for height, (_, interval, color, marker) in enumerate(rows):
-            ax.plot([interval.low, interval.high], [height, height], color=color, linewidth=4)
-            ax.plot(interval.estimate, height, marker, color=color, markersize=9)
+            draw_interval(ax, interval, height, color, marker, size=9)
             ax.annotate(
                 f"{interval.estimate:.1%}",
                 (interval.estimate, height),

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rankprune.report._plots import draw_plots
-from rankprune.run import LabelCheck
-from rankprune.run._answers_sentences import (
-    ANNOTATORS_NOTE,
-    WRONG_NOTE,
-    answers_lines,
-    wrong_rows,
-)
+from rankprune.report._many_labels import audit_rows_of_many, labels_of, values_of_many
+from rankprune.report._room import bytes_of, fitting
+from rankprune.report._two_labels import values_of_two
 from rankprune.run._audit_record import AuditRecord
+from rankprune.run._check_record import CheckRecord
+from rankprune.run._class_sentences import is_of_many, is_of_two
 from rankprune.run._directory import AUDIT, REPORT, open_run, replace_files
 from rankprune.run._findings import CandidateRow
-from rankprune.run._repeated_answers import AnnotatorRow
+from rankprune.run._loading import check_of
 from rankprune.run._sentences import (
     advice,
     audit_headline,
@@ -29,7 +26,6 @@ from rankprune.run._sentences import (
     intervals_line,
     n_judged,
     precision_line,
-    rate_names,
     rates_note,
     row_words,
     trust_points,
@@ -40,11 +36,10 @@ from rankprune.run._words import percent
 from rankprune.storage._atomic import write_whole
 
 TOP = 100
-# Maximum size in bytes of the cells of listed rows, which keeps the page below 2 MB, and an
-# allowance for the tags around each text.
-_CELL_BYTES, _MARKUP = 1_300_000, 20
+# Maximum size in bytes of the cells of listed rows, which keeps the page below 2 MB; beside the
+# tables about many labels there is room for fewer.
+_CELL_BYTES, _CELL_BYTES_OF_MANY = 1_300_000, 900_000
 _MAX_NOTES = 40
-_MAX_ANNOTATORS = 100
 _HIDDEN = "(redacted)"
 
 
@@ -53,7 +48,7 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
 
     Parameters
     ----------
-    run : path or LabelCheck
+    run : path, LabelCheck or ClassCheck
     path : path, default=None
         Output file; by default ``report.html`` in the run directory.
     top : int, default=100
@@ -74,13 +69,13 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
     >>> "Your labels look clean" in text
     True
     """
-    if path is None and isinstance(run, LabelCheck):
+    if path is None and isinstance(run, CheckRecord):
         raise ValueError("path must be given: a check in memory has no run directory to write to.")
-    if isinstance(run, LabelCheck):
+    if isinstance(run, CheckRecord):
         check, audit = run, None
     else:
         opened = open_run(Path(run), repairs=(REPORT,))
-        check, audit = LabelCheck.of(opened), AuditRecord.of(opened)
+        check, audit = check_of(opened), AuditRecord.of(opened)
     page = render_report(check, audit, top=top, redact=redact).encode()
     if path is not None:
         write_whole(Path(path), page)
@@ -92,13 +87,13 @@ def write_report(run: Any, path: Any = None, *, top: int = TOP, redact: Sequence
 def report_audit(run: Path, audit: AuditRecord) -> Path:
     """Save the result of an audit and a report that shows it, and return the report's path."""
     opened = open_run(run, repairs=(REPORT, AUDIT))
-    page = render_report(LabelCheck.of(opened), audit).encode()
+    page = render_report(check_of(opened), audit).encode()
     replace_files(run, opened, {REPORT: page, AUDIT: audit.to_bytes()})
     return run / REPORT
 
 
 def render_report(
-    check: LabelCheck,
+    check: CheckRecord,
     audit: AuditRecord | None = None,
     *,
     top: int = TOP,
@@ -108,7 +103,7 @@ def render_report(
 
     The other parameters are the same as in `write_report`.
     """
-    template = _template()
+    template = _template(check)
     from markupsafe import Markup  # comes with jinja2
 
     hidden = {*redact, *check.settings.redact}
@@ -119,23 +114,20 @@ def render_report(
             f"redact must name columns of the run, got {unknown[0]!r}. It has "
             f"{', '.join(repr(name) for name in _columns(check)[:20])}."
         )
-    candidates = list(_fitting(check, check.candidates[:top], hidden))
     page: str = template.render(
         check=check,
+        next_section=count(1).__next__,
         style=Markup(_read("style.css")),
         headline=headline(check),
         audit=audit,
         audit_headline=None if audit is None else audit_headline(check, audit),
-        audit_rows=[] if audit is None else audit_rows(check, audit),
+        audit_rows=_audit_rows(check, audit),
         audit_notes=[] if audit is None else audit_notes(check, audit),
         n_judged=n_judged(check),
         before_after=_before_after(check, audit),
         points=trust_points(check),
         advice=advice(check),
-        plots={name: Markup(svg) for name, svg in draw_plots(check).items()},
-        rates=_rates(check),
-        classes=_classes(check),
-        candidates=candidates,
+        candidates=list(_candidates(check, check.candidates[:top], hidden)),
         precision_line=precision_line(check),
         intervals_line=intervals_line(check),
         subgroups=[part for part in check.subgroups if part.column not in hidden],
@@ -145,20 +137,21 @@ def render_report(
         wrong=wrong_share_words(check),
         rates_note=rates_note(check),
         row_words=row_words(check),
-        answers_lines=[line for line in answers_lines(check) if line],
-        wrong_rows=wrong_rows(check),
-        wrong_note=WRONG_NOTE,
-        annotators=_annotators(check),
-        annotators_note=ANNOTATORS_NOTE,
         command=str(check.settings),
-        histogram=_histogram(check),
-        curve=_curve(check),
-        calibration=_calibration(check),
+        **_own_values(check),
     )
     return page
 
 
-def _template() -> Any:
+def _own_values(check: CheckRecord) -> dict[str, Any]:
+    """Return what only the page of two labels has, or only that of many."""
+    if is_of_many(check):
+        return values_of_many(check, _read("many_labels.css"))
+    assert is_of_two(check)
+    return values_of_two(check)
+
+
+def _template(check: CheckRecord) -> Any:
     """Return the page with what it needs to be filled in safely."""
     try:
         import jinja2
@@ -175,10 +168,11 @@ def _template() -> Any:
     )
     environment.filters["visible"] = visible
     environment.filters["percent"] = percent
-    return environment.get_template("page.html")
+    name = "many_labels.html" if is_of_many(check) else "two_labels.html"
+    return environment.get_template(name)
 
 
-def _columns(check: LabelCheck) -> list[str]:
+def _columns(check: CheckRecord) -> list[str]:
     asked = check.settings
     named = [asked.id] if asked.id else []
     grouped = [part.column for part in check.subgroups]
@@ -189,110 +183,43 @@ def _read(name: str) -> str:
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
-def _fitting(
-    check: LabelCheck, rows: Sequence[CandidateRow], hidden: set[str]
+def _candidates(
+    check: CheckRecord, rows: Sequence[CandidateRow], hidden: set[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows to look at, as many as fit on the page."""
-    left = _CELL_BYTES
-    for row in rows:
-        cells = [
-            (column, _HIDDEN if column in hidden else cell)
-            for column, cell in zip(check.columns, row.cells, strict=False)
-        ]
-        texts = [visible(text) for column, cell in cells for text in (column, cell or "")]
-        left -= sum(len(escape(text).encode()) + _MARKUP for text in texts)
-        if left < 0:
-            return
-        yield {
+    """Return rows to look at, as many as fit on the page."""
+    is_many = is_of_many(check)
+    shown = (
+        {
             "row": row.number,
             "id": _HIDDEN if check.settings.id in hidden and row.id else row.id,
-            "label": row.label,
-            "probability": row.probability,
-            "reason": row.reason,
-            "is_suspect": row.is_suspect,
-            "cells": cells,
+            "cells": [
+                (column, _HIDDEN if column in hidden else cell)
+                for column, cell in zip(check.columns, row.cells, strict=False)
+            ],
+            **(labels_of(row) if is_many else {"reason": row.reason}),
         }
+        for row in rows
+    )
+
+    def size(row: dict[str, Any]) -> int:
+        texts = [visible(text) for cell in row["cells"] for text in (cell[0], cell[1] or "")]
+        if is_many:
+            texts += [visible(row["id"], 80), row["label"], row["suggested"]]
+        return bytes_of(*texts)
+
+    return fitting(shown, _CELL_BYTES_OF_MANY if is_many else _CELL_BYTES, size)
 
 
-def _rates(check: LabelCheck) -> list[tuple[str, Any]]:
-    names = {**rate_names(check), "estimated_prevalence": f"share of true “{check.positive}”"}
-    return [(name, getattr(check.intervals, rate)) for rate, name in names.items()]
+def _audit_rows(check: CheckRecord, audit: AuditRecord | None) -> list[tuple[str, str, str]]:
+    if audit is None:
+        return []
+    rows = audit_rows(check, audit)
+    return audit_rows_of_many(check, rows) if is_of_many(check) else rows
 
 
-def _annotators(check: LabelCheck) -> Sequence[AnnotatorRow]:
-    found = check.repeated_answers
-    return () if found is None else found.annotators[:_MAX_ANNOTATORS]
-
-
-def _before_after(check: LabelCheck, audit: AuditRecord | None) -> str | None:
+def _before_after(check: CheckRecord, audit: AuditRecord | None) -> str | None:
     if audit is not None and audit.before_after is not None:
         return before_after_words(audit.before_after, audited=True)
     if check.before_after is not None:
         return before_after_words(check.before_after, audited=False)
     return None
-
-
-def _classes(check: LabelCheck) -> list[tuple[str, int, int]]:
-    found = check.tally
-    return [
-        (check.positive, found.n_positive, found.n_positive_suspects),
-        (check.negative, found.n_negative, found.n_negative_suspects),
-    ]
-
-
-def _histogram(check: LabelCheck) -> list[tuple[str, int, int]]:
-    """Return the histogram reduced to eight bins, or ten in runs of the first release."""
-    found = check.histogram
-    n_bins = 10 if len(found.positive) % 8 else 8
-    at_once = len(found.positive) // n_bins
-    return [
-        (
-            f"{i / n_bins:.3g} to {(i + 1) / n_bins:.3g}",
-            int(found.positive[i * at_once : (i + 1) * at_once].sum()),
-            int(found.negative[i * at_once : (i + 1) * at_once].sum()),
-        )
-        for i in range(n_bins)
-    ]
-
-
-def _curve(check: LabelCheck) -> list[tuple[str, list[tuple[float, float, float, float]]]]:
-    """Return a few points of both separability curves."""
-    curves = []
-    for name, side in (
-        (check.positive, check.separability.positive),
-        (check.negative, check.separability.negative),
-    ):
-        places = sorted({int(abs(side.share_of_class - share).argmin()) for share in _SHARES})
-        curves.append(
-            (
-                name,
-                [
-                    (
-                        float(side.share_of_class[i]),
-                        float(side.noise_rate[i]),
-                        float(side.low[i]),
-                        float(side.high[i]),
-                    )
-                    for i in places
-                ],
-            )
-        )
-    return curves
-
-
-_SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
-
-
-def _calibration(check: LabelCheck) -> list[tuple[float, float, float, float, int]]:
-    found = check.calibration
-    return [
-        (float(p), float(share), float(low), float(high), int(rows))
-        for p, share, low, high, rows in zip(
-            found.mean_probability,
-            found.share_positive,
-            found.low,
-            found.high,
-            found.rows,
-            strict=True,
-        )
-    ]

@@ -47,11 +47,16 @@ def label_rates(check: ClassCheck, intervals: MatrixIntervals) -> list[tuple[str
     ]
 
 
+def most_often_wrong(check: ClassCheck) -> list[int]:
+    """Return the numbers of the labels, those with the largest share of wrong ones first."""
+    rates = check.intervals.error_rates
+    return sorted(range(len(rates)), key=lambda k: (-rates[k].estimate, -rates[k].high))
+
+
 def class_rate_lines(check: ClassCheck) -> list[str]:
     """Return the share of wrong labels, those of the labels that are most often wrong, and why."""
     total, *rates = label_rates(check, check.intervals)
-    order = sorted(range(len(rates)), key=lambda k: -rates[k][1].estimate)
-    shown = [total, *(rates[k] for k in order[:_MOST_LABELS])]
+    shown = [total, *(rates[k] for k in most_often_wrong(check)[:_MOST_LABELS])]
     width = max(len(name) for name, _ in shown)
     lines = [f"  {name:<{width}}  {one}" for name, one in shown]
     if len(rates) > _MOST_LABELS:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from rankprune.core._label_values import short_name
+
 
 def visible(text: object, limit: int = 500) -> str:
     """Return text with invisible characters shown as ``⟨U+200B⟩``, truncated to ``limit``."""
@@ -16,3 +18,8 @@ def visible(text: object, limit: int = 500) -> str:
         else character
         for character in shown
     )
+
+
+def visible_label(name: str, most: int = 80) -> str:
+    """Return the name of a label as visible text, even if it is long or consists of spaces."""
+    return visible(short_name(name, most)) or "(empty)"
