@@ -96,6 +96,7 @@ bench-review: bank-tables  ## simulate audits, crowd the review page, and kill s
 	$(ONE_THREAD) $(BIN)/python benchmarks/audit.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/judged_rows.py $(if $(PEOPLE),--people "$(PEOPLE)")
 	$(ONE_THREAD) $(BIN)/python benchmarks/judged_models.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/judged_models.py --reviewed
 	$(BIN)/python benchmarks/review.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/kills.py
 

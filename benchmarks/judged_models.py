@@ -2,6 +2,7 @@
 
 Models are fitted on real tables with flipped labels, and measured on test rows with true labels.
 The estimator saw nothing of the data family. Results are cached in the folder of experiments.
+``--reviewed`` prints what `train --reviewed` makes of reviewed rows instead.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from rankprune.core._answer import acts, answered_rates
 from rankprune.core._inputs import Inputs
 from rankprune.core._verdict import judge
 from rankprune.core.counting._sketch import sketch_of
+from rankprune.core.estimators._learned import shipped_network
 from rankprune.core.estimators._learned_network import Network
 from rankprune.experiments._bank import PROBLEMS, Problem, flipped, load_split, slug
 from rankprune.experiments._cache import cached, forget
@@ -134,6 +136,39 @@ class Models:
         model.fit(self._split.X, y, probabilities=self._scores, trusted=trusted)
         return self._quality(model)
 
+    def reviewed(self) -> dict[str, Any]:
+        """Return the qualities that `reviewed_qualities` caches."""
+        order = self._check.scores.rank.argsort()
+        pairs = np.array([self._reviewed(order[:size]) for size in SPENT])
+        return {"nothing": self._kept(order[:0]), "again": pairs[:, 0], "kept": pairs[:, 1]}
+
+    def _reviewed(self, rows: Rows) -> list[Reals]:
+        """Return the quality with rates estimated again, and with those of the check."""
+        y, trusted = self._fixed(rows), np.zeros(len(self._y), dtype=bool)
+        trusted[rows] = True
+        right = self._split.true_labels[rows]
+        of_rest = rates_of_rest(self._check.noise_rates, self._y, rows, right)
+        does_act = acts(self._check.verdict)
+        known = (0.0, 0.0)
+        if does_act and of_rest is not None:
+            known = (of_rest.positive_noise_rate, of_rest.negative_noise_rate)
+        again = RankPruningClassifier(
+            _logistic(),
+            scorer="committee",
+            positive_noise_rate=None if does_act else 0.0,
+            negative_noise_rate=None if does_act else 0.0,
+            random_state=0,
+        )
+        again.fit(self._split.X, y, trusted=trusted)
+        kept = RankPruningClassifier(
+            _logistic(),
+            positive_noise_rate=known[0],
+            negative_noise_rate=known[1],
+            random_state=0,
+        )
+        kept.fit(self._split.X, y, probabilities=again.probabilities_, trusted=trusted)
+        return [self._quality(again), self._quality(kept)]
+
     def _rates(self, labels: Any, scores: Any, *, sample_weight: Any = None) -> NoiseRates:
         assert sample_weight is None
         return rates_of(np.asarray(labels) == 1, np.asarray(scores), self._network)
@@ -181,6 +216,56 @@ class Models:
         predicted = np.asarray(model.predict(self._split.X_test)).astype(bool)
         truth = self._split.true_test_labels
         return np.array([(predicted != truth).mean(), f1_score(truth, predicted)])
+
+
+def reviewed_qualities(problem: Problem, level: tuple[float, float]) -> dict[str, Any]:
+    """Return how good models with reviewed rows are, from the cache if possible.
+
+    By number of reviewed rows, with rates estimated again, and with those of the check. The
+    estimator is that of the package.
+    """
+
+    def compute() -> dict[str, Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Models(problem, level, shipped_network()).reviewed()
+
+    return cached(f"judged-models-reviewed-{slug(problem, level)}-{method_key():08x}", compute)
+
+
+def reviewed_tables() -> Iterator[Table]:
+    """Yield error and F1 of the final model with reviewed rows."""
+    problems = [problem for problem in PROBLEMS if problem.name in CHOSEN]
+    found = {
+        level: [reviewed_qualities(problem, level) for problem in problems]
+        for level in NOISE_LEVELS
+    }
+    for number, name in enumerate(("Error", "F1")):
+        rows = []
+        for level, all_ in found.items():
+            nothing = np.mean([one["nothing"][number] for one in all_])
+            for place, size in enumerate(SPENT):
+                again, kept = (
+                    np.array([one[way][place, number] for one in all_]) for way in ("again", "kept")
+                )
+                means = (f"{value:.3f}" for value in (nothing, again.mean(), kept.mean()))
+                rows.append([_level(level), str(size), *means, _signed(kept - again)])
+        yield Table(
+            f"{name} of the model of reviewed rows",
+            f"Logistic regression on {len(CHOSEN)} problems of the bank. The most suspicious "
+            "labels are reviewed, and a committee scores all rows again. The rates of the other "
+            "rows are estimated again, or those of the check without the wrong labels that were "
+            "settled. Differences have two standard errors.",
+            (
+                "rho1, pi1",
+                "reviewed rows",
+                "nothing reviewed",
+                "rates again",
+                "rates of the check",
+                "difference",
+            ),
+            rows,
+        )
 
 
 def _logistic() -> LogisticRegression:
@@ -263,9 +348,11 @@ def _signed(values: Reals) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fresh", action="store_true", help="forget all cached results first")
-    if parser.parse_args().fresh:
+    parser.add_argument("--reviewed", action="store_true", help="print models of reviewed rows")
+    asked = parser.parse_args()
+    if asked.fresh:
         forget("judged-models-")
-    for table in tables():
+    for table in reviewed_tables() if asked.reviewed else tables():
         print(table, flush=True)
 
 

@@ -155,6 +155,28 @@ def test_a_reviewed_model_takes_the_judged_labels_and_the_audited_rates(audited,
     assert train_reviewed(unreliable, rows[:0], rows[:0].astype(bool)).n_pruned == 0
 
 
+def test_reviewed_labels_leave_the_rates_of_the_check_to_the_other_rows(check, data, monkeypatch):
+    fits = []
+    real = _train.RankPruningClassifier
+
+    class Remembering(real):
+        def fit(self, X, y, **how):
+            fits.append((self.positive_noise_rate, self.negative_noise_rate))
+            return super().fit(X, y, **how)
+
+    monkeypatch.setattr(_train, "RankPruningClassifier", Remembering)
+    _, labels, truth = data
+    rows = np.sort(check.suspect_rows()[:15])
+    found = train_reviewed(check, rows, truth[rows])
+    rest = rates_of_rest(check.noise_rates, labels == 1, rows, truth[rows] == 1)
+    assert fits == [(rest.positive_noise_rate, rest.negative_noise_rate)]
+    wrong_left = check.wrong_share * N - (labels[rows] != truth[rows]).sum()
+    assert found.n_pruned == pytest.approx(wrong_left, abs=2)
+    silent = replace(check, estimated_rates=replace(check.estimated_rates, reliable=False))
+    with pytest.raises(TableError, match="do not tell the labels apart"):
+        train_reviewed(silent, rows, truth[rows], prune=True)
+
+
 def cells(path):
     with path.open(newline="") as file:
         return {row["row id"]: row["label"] for row in csv.DictReader(file)}

@@ -20,9 +20,9 @@ from rankprune.cli._reviewed import run_inputs, say_reviewers, say_settled
 @click.option(
     "--flag/--drop-suspects",
     default=None,
-    help="Mark suspects in three extra columns (the default), or leave them out, together with "
-    "rows whose label an audit found to be wrong. With --reviewed, --drop-suspects leaves out the "
-    "suspects that nobody has settled.",
+    help="Mark suspects in three extra columns (the default; with more than two labels, a fourth "
+    "one suggests a label), or leave them out, together with rows whose label an audit found to be "
+    "wrong. With --reviewed, --drop-suspects leaves out the suspects that nobody has settled.",
 )
 @click.option(
     "--prune",
@@ -60,7 +60,7 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
     labels change, and OUTPUT.trail.jsonl records who changed what, and why.
     """
     from rankprune.export import export_table
-    from rankprune.run import LabelCheck
+    from rankprune.run import load_check
     from rankprune.run._directory import refuse_output
     from rankprune.run._sentences import export_line
 
@@ -68,7 +68,7 @@ def export(run: Path, output: Path, flag: bool | None, force: bool, **asked: Any
         raise click.UsageError("--prune only works with --drop-suspects.")
     if asked["consensus"] and not (asked["reviewed"] or asked["merge"]):
         raise click.UsageError("--consensus only works with --reviewed.")
-    found = LabelCheck.load(run)
+    found = load_check(run)
     refuse_output(output, force, *run_inputs(found, asked["table"]))
     how = {
         "drop_suspects": flag is False,
@@ -109,9 +109,7 @@ def _export_reviewed(
         # Written before the table and renamed after it, so that an error leaves both as they were.
         part.write_bytes(trail_lines(found, settled))
         sync(part)
-        written = export_reviewed(
-            found, output, settled.rows, settled.is_positive, asked["table"], **how
-        )
+        written = export_reviewed(found, output, settled.rows, settled.codes, asked["table"], **how)
     say_settled(settled, asked["quiet"])
     say_reviewers(found, run, asked["table"], asked["quiet"], settled.by_consensus)
     say(f"Who changed what, and why: {trail}", asked["quiet"])

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -75,8 +76,8 @@ def rows_text(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) ->
         new_writer = partial(csv.writer, text, lineterminator="\n", delimiter=delimiter)
         # Before Python 3.13, a carriage return alone is not quoted, and would begin a new row.
         writer, quoting = new_writer(), new_writer(quoting=csv.QUOTE_ALL)
-        writer.writerow(names)
-        for row in rows:
+        # Names of columns may hold labels.
+        for row in chain([names], rows):
             has_return = any("\r" in cell for cell in row if isinstance(cell, str))
             cells = [_safe(cell) for cell in row] if form == "csv" else row
             (quoting if has_return else writer).writerow(cells)

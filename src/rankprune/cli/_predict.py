@@ -40,7 +40,8 @@ from rankprune.cli._progress import progress
     "-o",
     "--output",
     type=FILE,
-    help="Write TABLE with two more columns to this CSV, TSV or Parquet file.",
+    help="Write TABLE with the predicted label and the probabilities in more columns to this CSV, "
+    "TSV or Parquet file.",
 )
 @safe_option
 @read_options
@@ -50,6 +51,7 @@ from rankprune.cli._progress import progress
 def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
     """Score the rows of TABLE with a trained MODEL."""
     from rankprune.model import load_model, predict_table
+    from rankprune.model._predict import predicted_columns, predicted_names
     from rankprune.run._directory import refuse_output
 
     if output is not None:
@@ -69,6 +71,6 @@ def predict(model: Path, table: str, output: Path | None, **asked: Any) -> None:
     if output is not None:
         click.echo(output)
         return
-    labels = (loaded.negative, loaded.positive)
-    rows = ((i + 1, p, labels[p > 0.5]) for i, p in enumerate(found.tolist()))
-    print_rows(("row", "probability", "label"), rows, asked["form"])
+    columns = [column.tolist() for column in predicted_columns(loaded, found)]
+    rows = ((i + 1, *cells) for i, cells in enumerate(zip(*columns, strict=True)))
+    print_rows(("row", *predicted_names(loaded)), rows, asked["form"])

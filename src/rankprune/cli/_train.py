@@ -55,13 +55,13 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
     people judged in an audit are always used, with their right label.
     """
     from rankprune.model import train_model, train_reviewed
-    from rankprune.run import LabelCheck
+    from rankprune.run import load_check
     from rankprune.run._directory import refuse_output
     from rankprune.run._sentences import training_sentence
     from rankprune.run._settled import read_settled
 
     look_here(asked["model"])
-    found = LabelCheck.load(run)
+    found = load_check(run)
     vectors = asked["embeddings"] or found.settings.embeddings
     refuse_output(
         output, force, *run_inputs(found, asked["table"]), Path(vectors) if vectors else None
@@ -77,7 +77,7 @@ def train(run: Path, output: Path, force: bool, **asked: Any) -> None:
             trained = train_reviewed(
                 found,
                 settled.rows,
-                settled.is_positive,
+                settled.codes,
                 asked["table"],
                 n_jobs=asked["jobs"],
                 **options,

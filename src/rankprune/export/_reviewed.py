@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from rankprune.exceptions import TableError
 from rankprune.export._marked import _NEW, KEPT_NAMES
-from rankprune.run import LabelCheck
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._checked_table import open_checked
-from rankprune.run._judged_labels import judged_labels
+from rankprune.run._judged_labels import judged_codes
 from rankprune.run._pruned import pruned_rows, trusted_rows
 from rankprune.run._settled import Settled
 from rankprune.storage._atomic import refuse_same_file, whole_file
@@ -42,10 +42,10 @@ class Exported:
 
 
 def export_reviewed(
-    run: LabelCheck,
+    run: CheckRecord,
     path: Any,
     rows: NDArray[np.intp],
-    is_positive: NDArray[np.bool_],
+    codes: NDArray[Any],
     table: Any = None,
     *,
     drop_suspects: bool = False,
@@ -67,21 +67,21 @@ def export_reviewed(
     rows : ndarray of int
         Positions in the table of the settled rows. Rows that people judged for an audit are
         settled too, with the label of the audit unless another one is passed.
-    is_positive : ndarray of bool
-        Settled labels of these rows.
+    codes : ndarray of int or bool
+        Settled labels of these rows, as their places in ``run.classes``.
     drop_suspects : bool, default=False
         Leave out the suspects that are not settled.
     prune : bool, default=False
         As in `export_table`.
     """
     place = Path(path)
-    rows, is_positive = _with_judged(run, rows, is_positive)
+    rows, codes = _with_judged(run, rows, codes)
     with open_checked(run, table) as opened:
         refuse_same_file(place, opened.path)
         as_text = not drop_suspects and not spreadsheet_safe and _is_alike(opened, place)
         if not as_text:
             output_format(place)
-        changed = _changed_labels(run, rows, is_positive)
+        changed = _changed_labels(run, rows, codes)
         if as_text and _relabeled(run, opened, place, changed):
             return Exported(opened.n_rows, 0, same_bytes=True)
         output_format(place)
@@ -106,12 +106,12 @@ def export_reviewed(
 
 
 def _with_judged(
-    run: LabelCheck, rows: NDArray[np.intp], is_positive: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    run: CheckRecord, rows: NDArray[np.intp], codes: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return settled rows together with those that people judged for an audit."""
-    judged, right = judged_labels(run)
+    judged, right = judged_codes(run)
     is_new = ~np.isin(judged, rows)
-    return np.append(rows, judged[is_new]), np.append(is_positive, right[is_new])
+    return np.append(rows, judged[is_new]), np.append(codes.astype(np.intp), right[is_new])
 
 
 def trail_path(path: Path) -> Path:
@@ -119,19 +119,19 @@ def trail_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.trail.jsonl")
 
 
-def trail_lines(run: LabelCheck, settled: Settled) -> bytes:
+def trail_lines(run: CheckRecord, settled: Settled) -> bytes:
     """Return who changed which label and why, as one JSON object per line."""
     lines = (json.dumps(entry, ensure_ascii=False) + "\n" for entry in settled.trail(run))
     return "".join(lines).encode()
 
 
 def _changed_labels(
-    run: LabelCheck, rows: NDArray[np.intp], is_positive: NDArray[np.bool_]
+    run: CheckRecord, rows: NDArray[np.intp], codes: NDArray[np.intp]
 ) -> dict[int, str]:
     """Return the settled labels that differ from the given ones, by row position."""
-    given = dict(zip(run.scores.rows.tolist(), run.scores.is_positive.tolist(), strict=True))
-    settled = zip(rows.tolist(), is_positive.tolist(), strict=True)
-    return {row: run.positive if new else run.negative for row, new in settled if given[row] != new}
+    given = dict(zip(run.scores.rows.tolist(), run.given_codes.tolist(), strict=True))
+    settled = zip(rows.tolist(), codes.tolist(), strict=True)
+    return {row: run.classes[new] for row, new in settled if given[row] != new}
 
 
 def _is_alike(table: Table, path: Path) -> bool:
@@ -144,7 +144,7 @@ def _is_alike(table: Table, path: Path) -> bool:
     return table.format == kind == "jsonl"
 
 
-def _relabeled(run: LabelCheck, table: Table, path: Path, labels: dict[int, str]) -> bool:
+def _relabeled(run: CheckRecord, table: Table, path: Path, labels: dict[int, str]) -> bool:
     """Write a text file in which only labels have changed, and return whether that succeeded.
 
     The file is read back and discarded if its cells differ, for example because of unusual quoting.

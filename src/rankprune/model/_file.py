@@ -28,7 +28,8 @@ from rankprune.table._features import (
     Number,
 )
 
-SCHEMA = 1
+# Of models of two labels, and of more, which versions that know two alone must not read.
+SCHEMA, MANY = 1, 2
 # Files may unpack to this many bytes, or to this many times their size; skops does not compress.
 _SMALL, _MAX_RATIO = 1 << 26, 10
 # Harmless types in the models of this package that skops does not trust by default.
@@ -47,11 +48,12 @@ class TableModel:
     encoder : Encoder
         Encodes a table as features.
     classifier : classifier
-        Fitted classifier; its positive class is True.
+        Fitted classifier; its classes are the numbers of the labels, or, of two labels, False and
+        True for the positive one.
     label : str
         Name of the label column.
-    positive, negative : str
-        The two labels.
+    classes : tuple of str
+        The labels in the order of their numbers: the negative and the positive one, or more.
     noise_rates : dict
         Noise rates used to correct the fit; empty for a plain fit.
     n_rows, n_pruned : int
@@ -62,14 +64,31 @@ class TableModel:
     encoder: Encoder
     classifier: Any
     label: str
-    positive: str
-    negative: str
+    classes: tuple[str, ...]
     noise_rates: dict[str, Any]
     n_rows: int = 0
     n_pruned: int = 0
 
+    @property
+    def positive(self) -> str:
+        """Return the positive label of two."""
+        return self.classes[1]
+
+    @property
+    def negative(self) -> str:
+        """Return the negative label of two."""
+        return self.classes[0]
+
+    @property
+    def are_many(self) -> bool:
+        """Return whether there are more than two labels."""
+        return len(self.classes) > 2
+
     def predict_proba(self, table: Table, embeddings: Any = None) -> NDArray[np.float64]:
-        """Return the probability of the positive label for each row of an open table."""
+        """Return the probability of the positive label for each row of an open table.
+
+        Of more than two labels, return one column for each, in the order of ``classes``.
+        """
         vectors = read_embeddings(embeddings, table.n_rows)
         n_given = 0 if vectors is None else vectors.shape[1]
         if n_given != self.encoder.n_embedded:
@@ -79,8 +98,7 @@ class TableModel:
             )
         try:
             columns = self.classifier.predict_proba(self.encoder.transform(table, vectors))
-            position = list(self.classifier.classes_).index(True)
-            found = np.asarray(columns[:, position], dtype=np.float64)
+            found = self._of_labels(np.asarray(columns))
         except (TableError, OSError):
             raise
         except Exception as error:
@@ -95,21 +113,39 @@ class TableModel:
             )
         return found
 
+    def _of_labels(self, columns: NDArray[Any]) -> NDArray[np.float64]:
+        """Return one column for each label; one that no row had in the fit has probability 0."""
+        known = list(self.classifier.classes_)
+        if not self.are_many:
+            return np.asarray(columns[:, known.index(True)], dtype=np.float64)
+        found = np.zeros((len(columns), len(self.classes)))
+        found[:, known] = columns
+        return found
+
+    def predicted(self, probabilities: NDArray[np.float64]) -> NDArray[np.object_]:
+        """Return the label that each row most likely has, given the result of `predict_proba`."""
+        names = np.asarray(self.classes, dtype=object)
+        if self.are_many:
+            return np.asarray(names[probabilities.argmax(axis=1)])
+        return np.asarray(names[(probabilities > 0.5).astype(int)])
+
     def save(self, path: Any) -> Path:
         """Write the model to a file, and return its path."""
         skops = _skops()
         _refuse_odd_clock()
         place = Path(path)
+        names: dict[str, Any] = {"positive": self.positive, "negative": self.negative}
+        if self.are_many:
+            names = {"classes": list(self.classes)}
         content = {
-            "schema": SCHEMA,
+            "schema": MANY if self.are_many else SCHEMA,
             "numbers": to_plain(self.encoder.numbers),
             "categories": to_plain(self.encoder.categories),
             "words": self.encoder.words,
             "n_embedded": self.encoder.n_embedded,
             "classifier": self.classifier,
             "label": self.label,
-            "positive": self.positive,
-            "negative": self.negative,
+            **names,
             "noise_rates": self.noise_rates,
         }
         with whole_file(place) as part:
@@ -147,7 +183,7 @@ def load_model(path: Any, *, trusted: Sequence[str] = ()) -> TableModel:
         )
     with _reading(place):
         content = skops.load(place, trusted=sorted(allowed))
-        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        if not isinstance(content, dict) or content.get("schema") not in (SCHEMA, MANY):
             raise TableError(f"{place} is not a model that this version can read. Train it again.")
         return _model_of(content)
 
@@ -173,13 +209,25 @@ def _model_of(content: dict[str, Any]) -> TableModel:
         content["words"],
         operator.index(content["n_embedded"]),
     )
-    classifier = content["classifier"]
-    if not callable(classifier.predict_proba) or True not in list(classifier.classes_):
-        raise ValueError("its classifier does not know the two labels")
-    texts = (content["label"], content["positive"], content["negative"])
-    if not all(isinstance(text, str) for text in texts):
+    classifier, label, are_many = content["classifier"], content["label"], content["schema"] == MANY
+    names = content["classes"] if are_many else (content["negative"], content["positive"])
+    if not all(isinstance(text, str) for text in (label, *names)):
         raise TypeError("its labels must be texts")
-    return TableModel(encoder, classifier, *texts, content["noise_rates"])
+    known = list(classifier.classes_)
+    knows_all = _are_numbers_of(known, names) if are_many else True in known
+    if not callable(classifier.predict_proba) or not knows_all:
+        raise ValueError("its classifier does not know the labels")
+    return TableModel(encoder, classifier, label, tuple(names), content["noise_rates"])
+
+
+def _are_numbers_of(known: list[Any], names: Sequence[str]) -> bool:
+    """Return whether the classes of a classifier are numbers of more than two different labels."""
+    numbers = [operator.index(code) for code in known]
+    return (
+        2 < len(names) == len(set(names))
+        and len(set(numbers)) == len(numbers)
+        and all(0 <= number < len(names) for number in numbers)
+    )
 
 
 def _refuse_bomb(path: Path) -> None:

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.classifier import RankPruningClassifier
-from rankprune.core import NOISE_ESTIMATORS
+from rankprune.core import MATRIX_ESTIMATORS, NOISE_ESTIMATORS, NoiseMatrix, NoiseRates
 from rankprune.core._answer import acts
 from rankprune.exceptions import CopiedRowsWarning, TableError
+from rankprune.learners._class_based import KEEP
 from rankprune.learners._cloning import fresh_clone
 from rankprune.learners._committee import NAMED_SCORERS
 from rankprune.learners._named_models import find_model
 from rankprune.learners._sample_weights import fit_weighted
 from rankprune.model._file import TableModel
-from rankprune.run import LabelCheck
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._checked_table import chosen_model, read_checked_rows
-from rankprune.run._judged_labels import judged_labels, rates_of_rest
-from rankprune.run._pruned import pruned_rows, pruning_rates
+from rankprune.run._class_sentences import is_of_many
+from rankprune.run._judged_labels import judged_codes, noise_of_rest
+from rankprune.run._pruned import answered_noise, pruned_rows, pruning_rates
 from rankprune.run._rows import TableRows
 from rankprune.table import open_table
 from rankprune.table._features import Features, read_features
 from rankprune.table._labels import read_labels
 
+# What the file of a model of more than two labels says about the noise; the whole matrix is in the
+# run, and large.
+_IN_FILE = ("wrong_share", "error_rates", "noise_rates", "reliable")
+
 
 def train_model(
-    run: LabelCheck,
+    run: CheckRecord,
     table: Any = None,
     *,
     embeddings: Any = None,
@@ -43,7 +49,7 @@ def train_model(
 
     Parameters
     ----------
-    run : LabelCheck
+    run : LabelCheck or ClassCheck
     table : path or data frame, default=None
         Current path of the table (default: its original path). A changed table raises an error.
     embeddings : path or array, default=None
@@ -58,27 +64,37 @@ def train_model(
     rows = read_checked_rows(run, table, embeddings)
     labels, features = rows.labels, _features(rows)
     _, weights = pruned_rows(run, prune=prune, trusted=rows.trusted)
-    y = labels.is_positive.copy()
-    judged, right = judged_labels(run)
+    y = labels.codes.copy()
+    judged, right = judged_codes(run)
     y[np.searchsorted(labels.rows, judged)] = right
     keep = np.flatnonzero(weights > 0)
     weight = weights[keep]
     classifier = fit_weighted(
         fresh_clone(chosen, run.settings.random_state),
         features.X[keep],
-        y[keep],
+        _targets(y[keep], labels.names),
         None if (weight == 1).all() else weight,
     )
     return TableModel(
         features.encoder,
         classifier,
         str(run.settings.label),
-        labels.positive,
-        labels.negative,
-        (pruning_rates(run) if prune else run.noise_rates).to_dict(),
+        labels.names,
+        _in_file(pruning_rates(run) if prune else answered_noise(run)),
         n_rows=len(weights),
         n_pruned=len(weights) - len(keep),
     )
+
+
+def _targets(codes: NDArray[np.intp], names: tuple[str, ...]) -> NDArray[Any]:
+    """Return labels as a classifier gets them: numbers, or whether they are the positive of two."""
+    return codes if len(names) > 2 else codes == 1
+
+
+def _in_file(noise: NoiseRates | NoiseMatrix) -> dict[str, Any]:
+    """Return what a model remembers of the noise."""
+    found = noise.to_dict()
+    return {name: found[name] for name in _IN_FILE} if isinstance(noise, NoiseMatrix) else found
 
 
 @dataclass(frozen=True)
@@ -99,9 +115,9 @@ class ReviewedModel:
 
 
 def train_reviewed(
-    run: LabelCheck,
+    run: CheckRecord,
     rows: NDArray[np.intp],
-    is_positive: NDArray[np.bool_],
+    codes: NDArray[Any],
     table: Any = None,
     *,
     embeddings: Any = None,
@@ -112,8 +128,8 @@ def train_reviewed(
     """Return a classifier fitted with settled labels, which are treated as trusted.
 
     Settled rows are never pruned and have no correction weight. All rows are scored again with the
-    settled labels. The noise rates of the remaining rows follow from the audited rates if people
-    judged rows for an audit; otherwise they are estimated again.
+    settled labels. The noise of the other rows is what the check found, audited if people judged
+    rows for an audit, without the wrong labels that were settled.
 
     Parameters
     ----------
@@ -122,13 +138,14 @@ def train_reviewed(
     rows : ndarray of int
         Positions in the table of the settled rows. Rows that people judged for an audit are
         settled too, with the label of the audit unless another one is passed.
-    is_positive : ndarray of bool
-        Settled labels of these rows.
+    codes : ndarray of int or bool
+        Settled labels of these rows, as their places in ``run.classes``.
     n_jobs : int, default=None
         Number of folds to fit in parallel.
     """
     settings = run.settings
-    for name, known in (("scorer", (*NAMED_SCORERS, None)), ("noise_estimator", NOISE_ESTIMATORS)):
+    estimators = MATRIX_ESTIMATORS if is_of_many(run) else NOISE_ESTIMATORS
+    for name, known in (("scorer", (*NAMED_SCORERS, None)), ("noise_estimator", estimators)):
         if getattr(settings, name) not in known:
             raise TableError(
                 f"The check used your own {name}, {getattr(settings, name)}. Fit it in Python: "
@@ -137,19 +154,20 @@ def train_reviewed(
     chosen = chosen_model(run, estimator)
     found = read_checked_rows(run, table, embeddings)
     labels, features = found.labels, _features(found)
-    y = labels.is_positive.copy()
+    y = labels.codes.copy()
     trusted = np.zeros(len(y), dtype=bool) if found.trusted is None else found.trusted
     settled = trusted.copy()
-    for judged, right in (judged_labels(run), (rows, is_positive)):
+    for judged, right in (judged_codes(run), (rows, codes)):
         place = np.searchsorted(labels.rows, judged)
         y[place], settled[place] = right, True
-    known_rates = _known_rates(run, labels.is_positive, y, settled & ~trusted, ~trusted, prune)
+    noise = _noise_of_rest(run, labels.codes, y, settled & ~trusted, ~trusted, prune)
+    # Reviewers may have moved every row of a label to others.
+    present = np.unique(y)
     learner = RankPruningClassifier(
         chosen,
-        positive_noise_rate=known_rates[0],
-        negative_noise_rate=known_rates[1],
+        **_known(noise, present),
         scorer=settings.scorer,
-        noise_estimator=settings.noise_estimator,
+        noise_estimator=settings.noise_estimator if len(present) == len(labels.names) else None,
         rounds=settings.rounds,
         cv=3 if settings.cv is None else settings.cv,
         n_jobs=n_jobs,
@@ -158,41 +176,82 @@ def train_reviewed(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CopiedRowsWarning)  # the check reported them
         classifier = learner.fit(
-            features.X, y, groups=found.groups, probabilities=found.probabilities, trusted=settled
+            features.X,
+            _targets(y, labels.names),
+            groups=found.groups,
+            probabilities=_of_present(found.probabilities, present),
+            trusted=settled,
         )
     n_pruned = int(classifier.prune_mask_.sum())
     fitted = TableModel(
         features.encoder,
         classifier.estimator_,
         str(settings.label),
-        labels.positive,
-        labels.negative,
-        classifier.noise_rates_.to_dict(),
+        labels.names,
+        _in_file(classifier.noise_matrix_ if len(present) > 2 else classifier.noise_rates_),
         n_rows=len(y),
         n_pruned=n_pruned,
     )
     return ReviewedModel(fitted, len(y), int(settled.sum()), n_pruned)
 
 
-def _known_rates(
-    run: LabelCheck,
-    given: NDArray[np.bool_],
-    right: NDArray[np.bool_],
+def _noise_of_rest(
+    run: CheckRecord,
+    given: NDArray[np.intp],
+    right: NDArray[np.intp],
     settled: NDArray[np.bool_],
     doubted: NDArray[np.bool_],
     prune: bool,
-) -> tuple[float | None, float | None]:
-    """Return the noise rates of the rows that nobody settled, None where they are estimated."""
+) -> NoiseRates | NoiseMatrix:
+    """Return the noise of the rows that nobody settled; none if nothing is pruned."""
     if not prune and not acts(run.verdict):
-        # Nothing is pruned.
-        return 0.0, 0.0
-    if not len(judged_labels(run)[0]):
-        return None, None
+        return _none(run, given)
+    noise = pruning_rates(run) if prune else answered_noise(run)
     places = np.flatnonzero(settled[doubted])
-    rest = rates_of_rest(run.noise_rates, given[doubted], places, right[doubted][places])
-    if rest is None or not rest.reliable:
-        return 0.0, 0.0
-    return rest.positive_noise_rate, rest.negative_noise_rate
+    rest = noise_of_rest(noise, given[doubted], places, right[doubted][places])
+    return _none(run, given) if rest is None or not rest.reliable else rest
+
+
+def _none(run: CheckRecord, given: NDArray[np.intp]) -> NoiseRates | NoiseMatrix:
+    """Return noise with which nothing is pruned."""
+    shares = np.bincount(given, minlength=len(run.classes)) / len(given)
+    if is_of_many(run):
+        return NoiseMatrix(np.diag(shares), np.array(run.classes, dtype=object))
+    return NoiseRates.from_noise_rates(0.0, 0.0, float(shares[1]))
+
+
+def _known(noise: NoiseRates | NoiseMatrix, present: NDArray[np.intp]) -> dict[str, Any]:
+    """Return known noise as a classifier takes it, for the labels that some row still has."""
+    if isinstance(noise, NoiseMatrix) and len(present) > 2:
+        # Settled labels may leave a label with fewer rows than there are folds.
+        return {"noise_matrix": _among(noise, present), "rare": KEEP}
+    if isinstance(noise, NoiseMatrix):
+        noise = _among(noise, present).one_vs_rest(present[-1])
+    return {
+        "positive_noise_rate": noise.positive_noise_rate,
+        "negative_noise_rate": noise.negative_noise_rate,
+    }
+
+
+def _among(matrix: NoiseMatrix, present: NDArray[np.intp]) -> NoiseMatrix:
+    """Return the noise among some of the labels, by their numbers, as if no row were of another."""
+    if len(present) == len(matrix):
+        return replace(matrix, classes=present, uncounted=())
+    joint = matrix.joint[np.ix_(present, present)]
+    np.fill_diagonal(joint, joint.diagonal() + matrix.label_shares[present] - joint.sum(axis=1))
+    return NoiseMatrix(joint / joint.sum(), present)
+
+
+def _of_present(
+    probabilities: NDArray[np.float64] | None, present: NDArray[np.intp]
+) -> NDArray[np.float64] | None:
+    """Return probabilities as a classifier takes them, for some of the labels, by their numbers."""
+    if probabilities is None or probabilities.ndim == 1 or probabilities.shape[1] == len(present):
+        return probabilities
+    # A row of other labels alone is of none of these.
+    found = np.maximum(probabilities[:, present], np.finfo(np.float64).tiny)
+    found = found / found.sum(axis=1, keepdims=True)
+    return found if len(present) > 2 else np.asarray(found[:, 1])
 
 
 def _features(rows: TableRows) -> Features:
@@ -220,6 +279,6 @@ def train_plain(
         labels = read_labels(opened, label, pos_label=named)
         features = read_features(opened, labels, special=[label])
     classifier = fresh_clone(find_model(estimator), random_state).fit(
-        features.X, labels.is_positive
+        features.X, _targets(labels.codes, labels.names)
     )
-    return TableModel(features.encoder, classifier, label, labels.positive, labels.negative, {})
+    return TableModel(features.encoder, classifier, label, labels.names, {})

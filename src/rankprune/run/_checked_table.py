@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rankprune.exceptions import TableError
 from rankprune.learners._named_models import MODELS, find_model
 from rankprune.run._check_record import CheckRecord
@@ -90,5 +92,15 @@ def read_checked_rows(run: CheckRecord, table: Any = None, embeddings: Any = Non
         raise TableError(
             "embeddings must be those of the check; their numbers have changed since. Check again, "
             "or pass the right file."
+        )
+    labels = rows.labels
+    if (
+        labels.names != run.classes
+        or not np.array_equal(labels.rows, run.scores.rows)
+        or not np.array_equal(labels.codes, run.given_codes)
+    ):
+        raise TableError(
+            f"The result of the check does not agree with the table: {run.source.name} has other "
+            f"labels in {settings.label!r}. Check it again with force=True."
         )
     return rows

@@ -14,6 +14,7 @@ from rankprune.table._embeddings import array_sha256, read_embeddings
 from rankprune.table._features import Features, read_features
 from rankprune.table._labels import Labels, read_labels
 from rankprune.table._special_columns import (
+    class_columns,
     named_columns,
     read_class_probabilities,
     read_flags,
@@ -73,11 +74,11 @@ def read_rows(
     if labels.are_many:
         columns["probabilities"] = None
     special = named_columns(table, **columns)
+    of_labels: list[str] = []
     vectors = made = probabilities = groups = ids = trusted = None
     if labels.are_many and settings.probabilities is not None:
-        probabilities = read_class_probabilities(
-            table, settings.probabilities, labels.names, labels.rows
-        )
+        of_labels = class_columns(settings.probabilities, labels.names)
+        probabilities = read_class_probabilities(table, of_labels, labels.rows)
     elif "probabilities" in special:
         probabilities = read_probabilities(table, special["probabilities"], labels.rows)
     if features:
@@ -85,7 +86,7 @@ def read_rows(
         made = read_features(
             table,
             labels,
-            special=[str(settings.label), *special.values()],
+            special=[str(settings.label), *special.values(), *of_labels],
             drop=settings.drop,
             keep=settings.keep,
             text=settings.text,

@@ -213,9 +213,12 @@ def export_line(
     """Return how many rows an export wrote, and what it marked or left out."""
     if marked:
         are = "is" if check.n_suspects == 1 else "are"
+        columns = "three new columns"
+        if is_of_many(check):
+            columns = "four new columns, one of them with suggested labels"
         return (
             f"{count(kept, 'row')} written; {count(check.n_suspects, 'suspect')} {are} marked in "
-            "three new columns."
+            f"{columns}."
         )
     line = f"{kept:,} of {count(kept + removed, 'row')} kept, {removed:,} left out."
     return line + (f" {_wrong_left_out(check)}" if not is_reviewed and n_wrong(check) else "")

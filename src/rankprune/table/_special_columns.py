@@ -70,20 +70,21 @@ def read_probabilities(table: Table, column: str, rows: NDArray[np.intp]) -> NDA
     return np.asarray(values)
 
 
-def read_class_probabilities(
-    table: Table, pattern: str, names: Sequence[str], rows: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Return the probabilities of many labels, one column for each; they must sum to 1.
-
-    The star in a pattern stands for the label.
-    """
+def class_columns(pattern: str, names: Sequence[str]) -> list[str]:
+    """Return the columns of probabilities of many labels; the star in a pattern is the label."""
     if pattern.count("*") != 1:
         raise TableError(
             "probabilities must name one column per label for more than two labels, with a star "
             f"for the label, such as 'p_*'; got {pattern!r}."
         )
     before, after = pattern.split("*")
-    columns = [f"{before}{name}{after}" for name in names]
+    return [f"{before}{name}{after}" for name in names]
+
+
+def read_class_probabilities(
+    table: Table, columns: Sequence[str], rows: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the probabilities in columns, one for each of many labels; they must sum to 1."""
     found = np.column_stack([read_probabilities(table, column, rows) for column in columns])
     sums = found.sum(axis=1)
     wrong = np.abs(sums - 1) > NEAR_ONE

@@ -27,6 +27,7 @@ def write_table(
     *,
     beside: Mapping[str, NDArray[Any]] | None = None,
     shown: Sequence[str] | None = None,
+    headers: Mapping[str, str] | None = None,
     where: str = "true",
     replaced: Mapping[int, str] | None = None,
     safe: bool = False,
@@ -43,6 +44,8 @@ def write_table(
         Columns to add, one value per row of the table.
     shown : sequence of str, default=None
         Added columns to write; all by default.
+    headers : mapping of str to str, default=None
+        Headers of added columns; by default their names, which must differ by more than case.
     where : str, default="true"
         SQL condition that selects rows, over c0, c1, ... and the names of added columns.
     replaced : mapping of int to str, default=None
@@ -57,7 +60,7 @@ def write_table(
     kind = output_format(path)
     refuse_losses(table, kind)
     shown = list(added) if shown is None else list(shown)
-    names = [*table.names, *shown]
+    names = [*table.names, *((headers or {}).get(name, name) for name in shown)]
     # Text files know no missing values: an empty cell is an empty text.
     is_text = table.format == "csv" and kind == "parquet"
     columns = [f"coalesce(t.c{i}, '')" if is_text else f"t.c{i}" for i in range(len(table.names))]
