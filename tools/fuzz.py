@@ -186,6 +186,36 @@ def good_labels(rng: Rng, n: int) -> Any:
     return is_positive.astype(int).tolist()
 
 
+# Numbers of classes of labels, scores and matrices, which mostly agree.
+MANY = (3, 3, 3, 3, 3, 5)
+
+
+def class_labels(rng: Rng, n: int) -> Any:
+    """Return label values of a few classes as an array or a list."""
+    codes = rng.permutation(np.arange(n) % chosen(rng, MANY))
+    kind = rng.integers(5)
+    if kind == 0:
+        return np.array(["ant", "", "cow", "é", "\x00", " ", "x" * 99])[codes]
+    if kind == 1:
+        return (codes - 3).astype(chosen(rng, ("i1", "i8", "f4", "f8", "O")))
+    if kind == 2:
+        return (codes * 2**60).tolist()
+    return codes if kind == 3 else codes.tolist()
+
+
+def class_scores(rng: Rng, n: int) -> Any:
+    """Return a probability of each of a few classes, in rows that sum to 1."""
+    k = chosen(rng, MANY)
+    scores = rng.dirichlet(np.full(k, chosen(rng, (0.01, 0.3, 3.0))), n)
+    kind = rng.integers(6)
+    if kind == 0:
+        scores = np.eye(k)[rng.integers(0, k, n)]
+    elif kind == 1:
+        scores = np.full((n, k), 1 / k)
+    scores = np.asarray(scores, dtype=chosen(rng, ("f8", "f8", "f4", "g")))
+    return scores.tolist() if kind == 2 else np.asfortranarray(scores) if kind == 3 else scores
+
+
 def good_weights(rng: Rng, n: int) -> Any:
     """Return weights: counts, shares, or many orders of magnitude."""
     kind = rng.integers(5)
@@ -406,6 +436,23 @@ class Draw:
             odd = dict.fromkeys(("positive_label_error_rate", "negative_label_error_rate"), 1.0)
             rates = replace(rates, **odd)
         return rates
+
+    def class_labels(self) -> Any:
+        return self.array(class_labels)
+
+    def class_scores(self) -> Any:
+        return self.array(class_scores)
+
+    def matrix(self) -> Any:
+        """Return a noise matrix of a few classes, named by numbers."""
+        if self.is_hostile():
+            return chosen(self.rng, SCALARS)
+        k = chosen(self.rng, MANY)
+        joint = self.rng.random((k, k)) * (self.rng.random((k, k)) < 0.5) + np.eye(k)
+        some = chosen(self.rng, (1.0, 0.0, 1e-12))
+        joint = np.where(np.eye(k, dtype=bool), joint, some * joint)
+        reliable = bool(self.rng.random() < 0.8)
+        return core.NoiseMatrix(joint / joint.sum(), range(k), reliable=reliable)
 
     def weighted(self) -> dict[str, Any]:
         return {"sample_weight": self.weights(), "pos_label": self.pos_label()}
@@ -732,6 +779,39 @@ def fitted(d: Draw) -> Call:
     return Call(fit_and_predict, (model, X, y, weights, again), more)
 
 
+def many_fitted(d: Draw) -> Call:
+    """Draw a fit to the labels of a few classes."""
+    model = rankprune.RankPruningClassifier(
+        d.base(),
+        scorer=d.value(None, GaussianNB()),
+        noise_matrix=d.value(None, None, d.matrix()),
+        noise_estimator=d.value(None, *core.MATRIX_ESTIMATORS),
+        rounds=d.count(1, 2),
+        cv=d.count(2, 3),
+        rare=d.value("error", "keep", "keep"),
+        random_state=d.seed(),
+    )
+    more = {"groups": d.value(None, d.class_labels()), "trusted": d.value(None, d.mask())}
+    more |= {"sample_weight": d.weights(), "probabilities": d.value(None, d.class_scores())}
+
+    def fit_and_predict(model: Any, X: Any, y: Any, **more: Any) -> Any:
+        model.fit(X, y, **more)
+        return model.predict_proba(X), model.examine(X, y, **more).weights
+
+    return Call(fit_and_predict, (model, d.features(), d.class_labels()), more)
+
+
+def many_counted(d: Draw) -> Call:
+    """Draw a noise matrix, or what is pruned by one."""
+    keywords = {"sample_weight": d.weights(), "classes": d.value(None, None, range(3), range(5))}
+    arguments = (d.class_labels(), d.class_scores())
+    if d.rng.random() < 0.5:
+        method = d.value(None, *core.MATRIX_ESTIMATORS)
+        return Call(core.estimate_noise_rates, arguments, keywords | {"method": method})
+    function = chosen(d.rng, (core.prune_labels, core.rank_suspects))
+    return Call(function, (*arguments, d.matrix()), keywords)
+
+
 def slow_fitted(d: Draw) -> Call:
     kinds = (
         methods.WeightedLogisticPUClassifier(
@@ -765,7 +845,8 @@ def checked(d: Draw) -> Call:
 
 def out_of_fold(d: Draw) -> Call:
     keywords = {"cv": d.count(2, 3), "groups": d.value(None, d.labels()), "random_state": d.seed()}
-    arguments = (d.base(), d.features(), d.labels())
+    labels = d.labels() if d.rng.random() < 0.7 else d.class_labels()
+    arguments = (d.base(), d.features(), labels)
     return Call(rankprune.out_of_fold_probabilities, arguments, keywords | d.weighted())
 
 
@@ -805,7 +886,7 @@ def by_label(function: Any) -> Callable[[Draw], Call]:
     return lambda d: Call(function, (d.labels(), d.rates()), {"pos_label": d.pos_label()})
 
 
-# How many of a thousand calls, and how they are drawn: those that fit models are few.
+# In which proportion calls are drawn, and how: those that fit models are few.
 CALLS: tuple[tuple[float, Callable[[Draw], Call]], ...] = (
     (90, scored_rows(core.estimate_noise_rates, "method")),
     (12, scored_rows(core.noise_rate_intervals, "method", "level", "n_resamples", "random_state")),
@@ -841,6 +922,8 @@ CALLS: tuple[tuple[float, Callable[[Draw], Call]], ...] = (
     (5, read),
     (2, displayed),
     (30, fitted),
+    (15, many_fitted),
+    (60, many_counted),
     (4, slow_fitted),
     (3, checked),
     (12, out_of_fold),
@@ -948,7 +1031,8 @@ def broken(found: Any, name: str = "") -> Iterator[str]:
         for value in found:
             yield from broken(value, name)
     elif isinstance(found, np.ndarray) and found.dtype.kind == "f":
-        if not np.isfinite(found).all():
+        # Of classes without labels, or of which nothing is pruned.
+        if name not in ("thresholds", "cutoffs") and not np.isfinite(found).all():
             yield f"{name} holds values that are not finite"
     elif isinstance(found, float | np.floating):
         is_share = name.endswith(("_rate", "_share", "prevalence"))

@@ -364,6 +364,13 @@ class TestShowing:
         assert untrusted.plot("f1").ax_.get_xlabel() == "F1, estimated"
 
 
+def test_more_than_two_labels_are_refused_with_what_to_do_instead(rows):
+    with pytest.raises(
+        ValueError, match=r"y must hold two classes, .* use their score\(X_test, y_"
+    ):
+        compare(rows[0], np.arange(1200) % 3)
+
+
 def test_the_same_seed_gives_the_same_figures(rows):
     X, truth, y = rows
     one, two = (compare(X, y, true_labels=truth, random_state=3).rows for _ in range(2))

@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from rankprune import RankPruningClassifier, check_labels, estimate_noise_rates, flip_labels
 from rankprune.core._inputs import BinaryLabels
+from rankprune.core.classes._class_labels import ClassLabels
 from rankprune.learners import _out_of_bag
 from rankprune.learners._copies import copied_units
 from rankprune.learners._out_of_bag import OutOfBag, Trees, as_features
@@ -260,3 +261,45 @@ def test_labels_that_groups_share_do_not_leak():
     )
     assert kept.positive_noise_rate == pytest.approx(0.2, abs=0.08)
     assert leaked.positive_noise_rate < 0.1
+
+
+# More than two labels.
+
+
+KINDS = np.arange(400) % 3
+BLOBS = np.random.default_rng(0).normal(size=(400, 3)) + 3 * np.eye(3)[KINDS]
+
+
+def score_classes(labels, weight=None, *, keep=None, units=None, seed=0):
+    found = OutOfBag(as_features(BLOBS[: len(labels)]), units)
+    return found.score(ClassLabels(labels, np.arange(3)), weight, keep, seed, None)
+
+
+def test_each_class_has_a_column_of_scores():
+    scores = score_classes(KINDS)
+    assert scores.shape == (400, 3)
+    assert scores.sum(axis=1) == pytest.approx(1)
+    assert (scores.argmax(axis=1) == KINDS).mean() > 0.85
+    turned = score_classes((KINDS + 1) % 3)
+    assert np.roll(turned, -1, axis=1) == pytest.approx(scores, abs=0.05)
+
+
+def test_two_of_many_classes_have_the_scores_of_two_labels():
+    found = OutOfBag(as_features(X)).score(ClassLabels(NOISY, np.arange(2)), None, None, 0, None)
+    np.testing.assert_array_equal(found[:, 1], score(X, NOISY))
+
+
+def test_a_row_that_every_tree_saw_gets_the_shares_of_the_classes_of_the_others(monkeypatch):
+    monkeypatch.setattr(_out_of_bag, "N_TREES", 1)
+    counts = np.bincount(KINDS)
+    others = (counts - np.eye(3)[KINDS]) / 399
+    drawn = (score_classes(KINDS) == others).all(axis=1)
+    assert 0.5 < drawn.mean() < 0.75
+    alone = score_classes(np.array([0, 1, 2, 0]), units=np.zeros(4, int))
+    assert alone == pytest.approx(np.full((4, 3), 1 / 3))
+
+
+def test_weights_of_any_size_give_distributions(monkeypatch):
+    monkeypatch.setattr(_out_of_bag, "N_TREES", 2)
+    weight = 10.0 ** np.random.default_rng(0).uniform(-16, 16, 400)
+    assert score_classes(KINDS, weight).sum(axis=1) == pytest.approx(1)

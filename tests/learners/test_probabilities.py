@@ -24,6 +24,7 @@ from sklearn.svm import LinearSVC
 
 from rankprune import out_of_fold_probabilities
 from rankprune.core._inputs import validate_labels
+from rankprune.core.classes._class_labels import validate_any_labels
 from rankprune.exceptions import SampleWeightIgnoredWarning
 from rankprune.learners._probabilities import make_splits
 
@@ -360,3 +361,55 @@ def test_progress_is_logged_as_numbers_beside_the_text(caplog):
         out_of_fold_probabilities(LogisticRegression(), X, Y, cv=2)
     events = [record.progress for record in caplog.records if hasattr(record, "progress")]
     assert events == [("scoring rows", 1, 2), ("scoring rows", 2, 2)]
+
+
+# More than two labels.
+
+
+MANY = ROWS % 3
+BLOBS = np.random.default_rng(0).normal(size=(120, 3)) + 2 * np.eye(3)[MANY]
+
+
+def test_columns_of_many_labels_equal_those_of_cross_val_predict():
+    splitter = StratifiedKFold(4, shuffle=True, random_state=3)
+    labels = np.array(["owl", "ant", "cow"])[MANY]
+    expected = cross_val_predict(
+        LogisticRegression(), BLOBS, labels, cv=splitter, method="predict_proba"
+    )
+    for cv in (splitter, list(splitter.split(BLOBS, labels))):
+        found = out_of_fold_probabilities(LogisticRegression(), BLOBS, labels, cv=cv)
+        assert (found == expected).all()
+    with pytest.raises(
+        ValueError, match=r"pos_label must be None for more .* for two labels alone"
+    ):
+        out_of_fold_probabilities(LogisticRegression(), BLOBS, labels, pos_label="owl")
+
+
+def test_folds_are_stratified_by_all_labels_and_do_not_depend_on_their_names():
+    labels = np.repeat([0, 1, 2], [60, 42, 18])
+    names = np.array(["b", "c", "a"])[labels]
+    one, other = (
+        make_splits(3, BLOBS, validate_any_labels(y, None)[0], None, None, seed=0)
+        for y in (labels, names)
+    )
+    for (train, test), (again, _) in zip(one, other, strict=True):
+        assert np.bincount(labels[test]).tolist() == [20, 14, 6]
+        assert (train == again).all()
+
+
+def test_a_label_without_weight_is_no_class():
+    labels = np.where(ROWS < 5, 9, MANY)
+    found = out_of_fold_probabilities(LogisticRegression(), BLOBS, labels, sample_weight=ROWS >= 5)
+    assert found.shape == (120, 3)
+    two = np.where(MANY == 2, 1, MANY)
+    labels = np.where(ROWS < 5, 9, two)
+    found = out_of_fold_probabilities(LogisticRegression(), BLOBS, labels, sample_weight=ROWS >= 5)
+    assert found.shape == (120,)
+
+
+def test_copies_are_split_if_a_class_would_be_left_with_too_few_distinct_rows():
+    labels, units = np.r_[np.zeros(60, int), np.ones(54, int), np.full(6, 2)], ROWS.copy()
+    units[114:] = 114
+    given = validate_any_labels(labels, None)[0]
+    for train, _ in make_splits(3, BLOBS, given, None, None, seed=0, units=units):
+        assert np.bincount(labels[train], minlength=3).min() == 4

@@ -14,6 +14,7 @@ from rankprune.comparison._result import Comparison
 from rankprune.comparison._split import match_labels, split_rows
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import validate_labels, validate_probabilities
+from rankprune.core._label_values import MoreThanTwoClasses
 from rankprune.core._noise_rates import validate_noise_rates
 from rankprune.learners._cloning import (
     RandomState,
@@ -133,7 +134,15 @@ def compare(
     True
     """
     X, groups = check_rows(X, y, groups)
-    labels = validate_labels(y, pos_label=pos_label, name="y")
+    try:
+        labels = validate_labels(y, pos_label=pos_label, name="y")
+    except MoreThanTwoClasses:
+        raise MoreThanTwoClasses(
+            "y must hold two classes, since most methods are for two labels, and so are F1 and "
+            "ROC AUC. To compare RankPruningClassifier, which takes any number of classes, with a "
+            "plain fit, use their score(X_test, y_test) with correct labels; for one class against "
+            "the others, pass y == value."
+        ) from None
     truth = None if true_labels is None else match_labels(true_labels, labels, "true_labels")
     if truth is not None and len(truth) != len(labels.is_positive):
         raise ValueError(

@@ -127,7 +127,7 @@ def table_problems(table: ClassTable, number: int) -> list[ClassProblem]:
     kind = CLASS_KINDS[number % len(CLASS_KINDS)]
 
     def compute() -> dict[str, NDArray[Any]]:
-        X, world = _world(table)
+        X, world = known_world(table)
         random = np.random.default_rng([number, *table.name.encode()])
         labels = _usable_labels(world, kind, random)
         return {
@@ -145,7 +145,7 @@ def table_problems(table: ClassTable, number: int) -> list[ClassProblem]:
     ]
 
 
-def _world(table: ClassTable) -> tuple[Reals, ClassWorld]:
+def known_world(table: ClassTable) -> tuple[Reals, ClassWorld]:
     """Return scaled rows, at most `_MOST_ROWS`, and what flips need to know of them."""
 
     def compute() -> dict[str, NDArray[Any]]:

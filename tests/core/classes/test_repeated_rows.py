@@ -98,6 +98,10 @@ def test_every_label_keeps_a_row():
             pruning = prune_labels(labels, scores, matrix, sample_weight=weight)
         assert pruning.mask.tolist() == [True, False] * 3
         assert pruning.sample_weight.tolist() in ([0, 1] * 3, [0, 1.5] * 3)
+        with pytest.warns(ClassAlmostEmptiedWarning):
+            single = prune_labels([0, 1, 2], scores[:3], matrix, sample_weight=weight[:3] / 8)
+        assert not single.mask.any()
+        assert np.isnan(single.cutoffs).all()
 
 
 def test_rates_that_are_not_reliable_prune_no_mass():

@@ -129,8 +129,8 @@ def classes_or_column(
     if not is_matrix(probabilities):
         raise ValueError(
             "classes must be None unless probabilities have one column per class, got "
-            f"probabilities of shape {np.shape(probabilities)}. Pass all of predict_proba(X), or "
-            "leave classes out."
+            f"probabilities of shape {as_array(probabilities, 'probabilities').shape}. Pass all of "
+            "predict_proba(X), or leave classes out."
         )
     inputs = validate_class_inputs(labels, probabilities, classes, sample_weight)
     if len(inputs.classes) == 2 or inputs.sample_weight is not None:
