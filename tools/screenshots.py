@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ def main() -> None:
         write_digits(folder)
         run(folder, "check", "digits.csv", "--label", "parity", "--embeddings", "pixels.npy", "-q")
         (folder / "how.txt").write_text(GUIDELINE)
+        write_ten_classes(folder)
+        run(folder, "check", "ten.csv", "--label", "digit", "--embeddings", "scaled.npy", "-q")
+        page = chromium.new_page(viewport={"width": 860, "height": 1000})
+        page.goto((folder / "ten.csv.rankprune/report.html").as_uri())
+        parts = [page.locator("section").nth(number).screenshot() for number in (0, 3)]
+        stack(parts, DOCS / "images/report_classes.png")
         with served(folder) as link:
             page = chromium.new_page(viewport={"width": 1400, "height": 900})
             page.goto(link)
@@ -121,6 +128,43 @@ def write_digits(folder: Path) -> None:
             pyplot.imsave(folder / "scans" / f"{i}.png", large, cmap="gray")
             desk = ("north", "south", "west")[i % 3]
             writer.writerow([f"{i}.png", int(row.sum()), desk, "odd" if label else "even"])
+
+
+def write_ten_classes(folder: Path) -> None:
+    """Write a table of digits with their names as labels, of which five pairs are confused."""
+    import numpy as np
+    from sklearn.datasets import load_digits
+
+    from rankprune import flip_labels
+
+    X, digits = load_digits(return_X_y=True)
+    transition = np.eye(10)
+    for true, given in ((4, 9), (9, 4), (3, 8), (8, 3), (1, 7)):
+        transition[true, true], transition[given, true] = 0.8, 0.2
+    labels = flip_labels(digits, transition=transition, random_state=0)
+    names = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    np.save(folder / "scaled.npy", X / 16)
+    with (folder / "ten.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["desk", "digit"])
+        writer.writerows(
+            [("north", "south", "west")[i % 3], names[k]] for i, k in enumerate(labels)
+        )
+
+
+def stack(pictures: list[bytes], path: Path) -> None:
+    """Write pictures of parts of a page below each other."""
+    from PIL import Image
+
+    parts = [Image.open(BytesIO(picture)) for picture in pictures]
+    gap = 30
+    height = sum(part.height + gap for part in parts) - gap
+    whole = Image.new("RGB", (parts[0].width, height), "white")
+    top = 0
+    for part in parts:
+        whole.paste(part, (0, top))
+        top += part.height + gap
+    whole.save(path, optimize=True)
 
 
 @contextmanager
