@@ -32,6 +32,18 @@ def uid():
 
 def class_run(folder, classes=PETS, n_rows=120, **options):
     """Write a table and the run directory of its check, and return the directory."""
+    write_table(folder, classes, n_rows, **options)
+    return recheck(folder, classes, n_rows, **options)
+
+
+def recheck(folder, *args, **options):
+    """Save the check of the table in a folder, and return the run directory."""
+    run = folder / "pets.csv.rankprune"
+    return table_check(folder, *args, **options).save(run, force=True)
+
+
+def write_table(folder, classes=PETS, n_rows=120, **options):
+    """Write a table with hostile cells, whose last column holds given labels."""
     path = folder / "pets.csv"
     given, _, _ = class_labels(n_rows, classes, *options.values())
     colors = ("red", "green", "blue")
@@ -45,17 +57,16 @@ def class_run(folder, classes=PETS, n_rows=120, **options):
                 ),
             ]
         )
-    return recheck(folder, classes, n_rows, **options)
 
 
-def recheck(folder, classes=PETS, n_rows=120, **options):
-    """Save the check of a table, whose labels may have changed since, and return its directory."""
-    path, run = folder / "pets.csv", folder / "pets.csv.rankprune"
+def table_check(folder, classes=PETS, n_rows=120, **options):
+    """Return the check of a table that was written, whose labels may have changed since."""
+    path = folder / "pets.csv"
     check = class_check(n_rows, classes, **options)
     with open_table(path) as opened:
         source = replace(check.source, path=str(path), sha256=opened.sha256, n_columns=len(COLUMNS))
     settings = replace(check.settings, table=str(path))
-    return replace(check, source=source, settings=settings).save(run, force=True)
+    return replace(check, source=source, settings=settings)
 
 
 def _story(row):
@@ -63,18 +74,25 @@ def _story(row):
 
 
 @pytest.fixture
-def run(tmp_path):
+def pets(tmp_path):
     """A run directory of one's own, beside its table."""
     return class_run(tmp_path)
 
 
 @pytest.fixture
-def check(run):
-    return load_check(run)
+def pets_check(pets):
+    return load_check(pets)
 
 
 @pytest.fixture
-def people(run):
+def judge(pets):
+    """Record answers in the log of a run."""
+    with judging(pets) as judge:
+        yield judge
+
+
+@pytest.fixture
+def pet_people(pets):
     """Return a function that lets people in to a queue; it returns a client for each name."""
     from rankprune.review import open_queue
     from rankprune.review._app import make_app
@@ -82,7 +100,7 @@ def people(run):
     with ExitStack() as stack:
 
         def come_in(*names, mode="review", queue=None, **options):
-            queue = queue or stack.enter_context(open_queue(run, mode, **options))
+            queue = queue or stack.enter_context(open_queue(pets, mode, **options))
             tokens = {f"token-of-{name}": name for name in names}
             app = make_app(queue, tokens, (HOST,))
             return [Client(app, token) for token in tokens]

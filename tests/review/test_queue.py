@@ -198,7 +198,7 @@ def test_filters_choose_label_doubt_and_group(open_queue, check):
     queue = open_queue()
     scores = check.scores
     for label in (True, False):
-        found = shown(queue, wanted=Filter(positive=label), count=500)
+        found = shown(queue, wanted=Filter(label=label), count=500)
         assert found
         assert all(scores.is_positive[row - 1] == label for row in found)
     doubt = np.where(scores.is_positive, 1 - scores.probability, scores.probability)

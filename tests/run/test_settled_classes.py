@@ -19,14 +19,7 @@ from rankprune.run._directory import LOG_FILE
 from rankprune.run._judged_classes import JudgedClasses
 from rankprune.run._reviewers import SURE, compare_reviewers, settle_by_consensus
 from rankprune.run._settled import merge_decisions, read_settled, settled_labels
-from reviewed_classes import PETS, check, class_run, judging, recheck, run, uid  # noqa: F401
-
-
-@pytest.fixture
-def judge(run):  # noqa: F811 (the fixture)
-    """Record answers in the log of a run."""
-    with judging(run) as judge:
-        yield judge
+from reviewed_classes import PETS, class_run, judging, recheck, uid
 
 
 def settled(judge):
@@ -35,7 +28,7 @@ def settled(judge):
     return dict(zip(found.rows.tolist(), names, strict=True)), found
 
 
-def given_label(check, row):  # noqa: F811 (a check)
+def given_label(check, row):
     return check.classes[check.given_codes[row]]
 
 
@@ -105,23 +98,23 @@ class TestSettled:
         assert labels == {0: "owl"}
         assert found.n_stale == 1
 
-    def test_labels_that_no_longer_exist_are_stale(self, run, tmp_path):  # noqa: F811
-        with judging(run) as judge:
+    def test_labels_that_no_longer_exist_are_stale(self, pets, tmp_path):
+        with judging(pets) as judge:
             judge(("ann", 0, "=yak"), ("ann", 1, "=dog"))
         path = tmp_path / "pets.csv"
         path.write_text(path.read_text().replace(",yak\n", ",ape\n"))
         recheck(tmp_path, ("cat", "dog", "owl", "ape"))
-        found = read_settled(run, load_check(run))
+        found = read_settled(pets, load_check(pets))
         assert found.rows.tolist() == [1]
         assert found.n_stale == len(found.stale) == 1
 
-    def test_changed_rows_are_stale(self, run, tmp_path):  # noqa: F811
-        with judging(run) as judge:
+    def test_changed_rows_are_stale(self, pets, tmp_path):
+        with judging(pets) as judge:
             judge(("ann", 0, "=yak"), ("ann", 1, "=dog"))
         path = tmp_path / "pets.csv"
         path.write_text(path.read_text().replace("r0000", "other"))
         recheck(tmp_path)
-        found = read_settled(run, load_check(run))
+        found = read_settled(pets, load_check(pets))
         assert (found.rows.tolist(), found.n_stale) == ([1], 1)
 
     def test_the_trail_names_labels(self, judge):
@@ -166,16 +159,16 @@ class TestReviewers:
                 judge((who, row, naming(other if rng.random() < share else name)))
         return truth
 
-    def test_answers_are_those_of_annotators(self, judge, check):  # noqa: F811
+    def test_answers_are_those_of_annotators(self, judge, pets_check):
         judge(("ann", 0, "=owl"), ("ben", 0, "=fox"), ("ben", 1, "unsure"), ("cyd", 1, "=yak"))
-        answers = check.answers()
+        answers = pets_check.answers()
         assert answers.classes == PETS
         assert [PETS[code] for code in answers.label] == ["owl", "yak"]
         assert answers.rows == (0, 1)
 
-    def test_every_method_for_annotators_takes_them(self, judge, check):  # noqa: F811
+    def test_every_method_for_annotators_takes_them(self, judge, pets_check):
         truth = self.crowd(judge)
-        answers = check.answers()
+        answers = pets_check.answers()
         for method in ("auto", "majority", "one-coin", "dawid-skene", "smoothed"):
             found = consensus(answers, method=method)
             assert np.mean([a == b for a, b in zip(found.labels, truth, strict=True)]) > 0.95
@@ -183,26 +176,26 @@ class TestReviewers:
         assert annotator_report(answers) == []
         assert len(next_rows(answers, 5)) == 5
 
-    def test_a_sure_consensus_settles_open_disagreements(self, judge, check, run):  # noqa: F811
+    def test_a_sure_consensus_settles_open_disagreements(self, judge, pets_check, pets):
         truth = self.crowd(judge)
-        found = compare_reviewers(check, run)
+        found = compare_reviewers(pets_check, pets)
         assert found.doubts == ()
-        before = read_settled(run, check)
-        after = settle_by_consensus(check, before, found)
+        before = read_settled(pets, pets_check)
+        after = settle_by_consensus(pets_check, before, found)
         sure = {row: label for row, label, confidence in found.likely if confidence >= SURE}
         assert sure
         assert after.by_consensus == frozenset(sure)
         labels = dict(zip(after.rows.tolist(), after.codes.tolist(), strict=True))
         assert {row: PETS[labels[row]] for row in sure} == sure
         assert np.mean([truth[row] == label for row, label in sure.items()]) > 0.9
-        given_codes = check.given_codes[after.rows]
+        given_codes = pets_check.given_codes[after.rows]
         assert after.n_changed == (given_codes != after.codes).sum()
         assert reviewers_lines(found)[0].startswith("ann and ben agree on")
 
-    def test_who_was_overruled(self, judge, check, run):  # noqa: F811
+    def test_who_was_overruled(self, judge, pets_check, pets):
         judge(("ann", 0, "=dog"), ("ben", 0, "=owl"))
         judge(("cyd", 0, "=owl"), settles=True)
-        found = compare_reviewers(check, run)
+        found = compare_reviewers(pets_check, pets)
         told = {one.name: (one.n_settled, one.n_overruled) for one in found.reviewers}
         assert told == {"ann": (1, 1), "ben": (1, 0)}
 
@@ -269,17 +262,17 @@ def test_any_order_of_answers_undos_and_merges_settles_what_a_simple_model_does(
     assert found.n_stale == 0
 
 
-def test_logs_of_two_copies_of_a_run_come_together(run, tmp_path):  # noqa: F811
+def test_logs_of_two_copies_of_a_run_come_together(pets, tmp_path):
     other = tmp_path / "copy"
     other.mkdir()
     with judging(class_run(other)) as judge:
         judge(("ben", 0, "=owl"), ("ben", 1, "=cat"))
-    with judging(run) as judge:
+    with judging(pets) as judge:
         judge(("ann", 0, "=owl"), ("ann", 1, "=dog"))
-    found = load_check(run)
-    merged = merge_decisions(run, found, other / "pets.csv.rankprune")
+    found = load_check(pets)
+    merged = merge_decisions(pets, found, other / "pets.csv.rankprune")
     assert (merged.n_new, merged.n_known, merged.n_foreign) == (2, 0, 0)
-    settled_now = read_settled(run, found)
+    settled_now = read_settled(pets, found)
     assert settled_now.rows.tolist() == [0]
     assert settled_now.n_disagreements == 1
-    assert (run / LOG_FILE).is_file()
+    assert (pets / LOG_FILE).is_file()

@@ -32,7 +32,7 @@ def review(run: Path, **asked: Any) -> None:
     RUN/review.sqlite before the next row appears. Press Ctrl-C to stop; with several reviewers, the
     summary then says how far they agree.
     """
-    from rankprune.run import LabelCheck
+    from rankprune.run import load_check
     from rankprune.run._directory import LOG_FILE
     from rankprune.run._sentences import review_summary
 
@@ -44,5 +44,5 @@ def review(run: Path, **asked: Any) -> None:
         done = queue.summary()
     say(review_summary(done), asked["quiet"])
     if (run / LOG_FILE).is_file():
-        say_reviewers(LabelCheck.load(run), run, asked["table"], asked["quiet"])
+        say_reviewers(load_check(run), run, asked["table"], asked["quiet"])
     say(f"Next: {then}", asked["quiet"])

@@ -27,8 +27,9 @@ from rankprune.review._cards import IMAGES
 from rankprune.review._connections import MAX_CONNECTIONS
 from rankprune.review._queue import SHOWN, Filter, ReviewQueue
 from rankprune.review._security import Guard, Session, Sessions, refusal, small_body
+from rankprune.run._class_sentences import is_of_many
 from rankprune.run._decision_log import Conflict
-from rankprune.run._decisions import ANSWERS
+from rankprune.run._decisions import ANSWERS, UNSURE, answer_words, naming
 from rankprune.run._visible import visible
 
 _HERE = Path(__file__).parent
@@ -36,6 +37,8 @@ _STATIC = {"review.js": "text/javascript; charset=utf-8", "review.css": "text/cs
 _UID = re.compile(r"[0-9a-f-]{8,64}")
 _MAX_NOTE, _MAX_CARDS, _MAX_HELD = 2000, 20, 2000
 _MAX_SECONDS = 3600.0
+# What the page calls two labels, in the order of their numbers.
+_OF_TWO = ("negative", "positive")
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -137,7 +140,7 @@ def _writing(work: Callable[[Site, Session, dict[str, Any]], dict[str, Any]]) ->
             with _log_errors():
                 done = await loop.run_in_executor(site.writers, work, site, session, body)
         except Conflict as error:
-            first = {"reviewer": error.first.reviewer, "answer": error.first.answer}
+            first = {"reviewer": error.first.reviewer, "answer": answer_words(error.first.answer)}
             return JSONResponse({"error": f"Already judged: {error}.", "first": first}, 409)
         return JSONResponse(done)
 
@@ -187,8 +190,8 @@ async def page(request: Request) -> Response:
         csrf=session.csrf,
         title=visible(run.source.name, 80),
         question=visible(run.settings.label, 80),
-        positive=visible(run.positive, 80),
-        negative=visible(run.negative, 80),
+        labels=_labels(queue),
+        are_many=is_of_many(run),
         guideline=visible(site.guideline, 20_000),
         next_step=visible(site.next_step, 2_000),
         subgroups=_subgroups(queue) if queue.mode == "review" else [],
@@ -213,6 +216,18 @@ def _welcome(site: Site, token: str) -> Response:
 
 def _html(site: Site, name: str, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(site.templates.get_template(name).render(**values), status)
+
+
+def _labels(queue: ReviewQueue) -> list[tuple[Any, str]]:
+    """Return each label as the page sends it, and as it is shown; of two, the positive one first.
+
+    Of many labels, it is sent as a number.
+    """
+    run = queue.rows.run
+    if is_of_many(run):
+        return list(enumerate(queue.rows.keys.texts))
+    names = zip(_OF_TWO, run.classes, strict=True)
+    return [(name, visible(label, 80)) for name, label in names][::-1]
 
 
 def _subgroups(queue: ReviewQueue) -> list[tuple[int, str, str]]:
@@ -288,9 +303,7 @@ def next_cards(site: Site, session: Session, body: dict[str, Any]) -> dict[str, 
 def decide(site: Site, session: Session, body: dict[str, Any]) -> dict[str, Any]:
     """Save an answer; when this returns, it is on disk."""
     queue = site.queue
-    answer, allowed = _field(body, "answer", str), ANSWERS[queue.mode]
-    if answer not in allowed:
-        raise HTTPException(422, f"answer must be one of {', '.join(allowed)}.")
+    answer = _answer(queue, body)
     note = _field(body, "note", str, "")
     if len(note) > _MAX_NOTE or not _is_text(note):
         raise HTTPException(422, f"note must be a text of at most {_MAX_NOTE} characters.")
@@ -361,6 +374,29 @@ def _number(body: dict[str, Any], name: str, low: float, high: float, default: f
     return value
 
 
+def _answer(queue: ReviewQueue, body: dict[str, Any]) -> str:
+    """Return an answer as it is stored."""
+    allowed = ANSWERS[queue.mode]
+    if is_of_many(queue.rows.run):
+        if body.get("answer") == UNSURE:
+            return UNSURE
+        return naming(queue.rows.run.classes[_label_number(queue, body, "answer", " or unsure")])
+    answer = _field(body, "answer", str)
+    if answer not in allowed:
+        raise HTTPException(422, f"answer must be one of {', '.join(allowed)}.")
+    return str(answer)
+
+
+def _label_number(queue: ReviewQueue, body: dict[str, Any], name: str, more: str = "") -> int:
+    """Return the number of a label that the page sent."""
+    value, n_labels = body.get(name), len(queue.rows.run.classes)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < n_labels:
+        raise HTTPException(
+            422, f"{name} must be the number of a label, from 0 to {n_labels - 1}{more}."
+        )
+    return value
+
+
 def _uid(body: dict[str, Any]) -> str:
     uid = _field(body, "uid", str)
     if not _UID.fullmatch(uid):
@@ -389,9 +425,13 @@ def _filter(queue: ReviewQueue, body: dict[str, Any]) -> Filter:
         if body.keys() & {"label", "least", "most", "column", "value"}:
             raise HTTPException(422, "An audit has no filters.")
         return Filter(show)
-    label = _field(body, "label", str, "")
-    if label not in ("", "positive", "negative"):
-        raise HTTPException(422, "label must be positive, negative or empty.")
+    label = None
+    if is_of_many(queue.rows.run):
+        label = None if body.get("label") is None else _label_number(queue, body, "label")
+    elif name := _field(body, "label", str, ""):
+        if name not in _OF_TWO:
+            raise HTTPException(422, "label must be positive, negative or empty.")
+        label = _OF_TWO.index(name)
     column, value = None, None
     if body.get("column") is not None:
         column, value = _field(body, "column", int), _field(body, "value", str)
@@ -399,7 +439,7 @@ def _filter(queue: ReviewQueue, body: dict[str, Any]) -> Filter:
             raise HTTPException(422, "column must be a column that is shown.")
     return Filter(
         show,
-        {"positive": True, "negative": False}.get(label),
+        label,
         _number(body, "least", 0.0, 1.0, 0.0),
         _number(body, "most", 0.0, 1.0, 1.0),
         column,

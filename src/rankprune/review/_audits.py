@@ -17,7 +17,7 @@ from rankprune.check._shown_rows import with_cells
 from rankprune.exceptions import TableError
 from rankprune.run import LabelCheck
 from rankprune.run._audit_record import AuditRecord
-from rankprune.run._check_record import replace_check
+from rankprune.run._check_record import CheckRecord, replace_check
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog, Draw
 from rankprune.run._decisions import DISAGREEMENT, outcomes
@@ -139,7 +139,7 @@ def draw_rows(
     return log.keep_draw(drawn, after=0 if last is None else last.id)
 
 
-def current_draws(check: LabelCheck, log: DecisionLog) -> list[Draw]:
+def current_draws(check: CheckRecord, log: DecisionLog) -> list[Draw]:
     """Return what was drawn for the audit of a check: its batches so far, or its one sample."""
     found = log.last_draws()
     if not found:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankprune.core._auc import TELLING_AUC, auc
-from rankprune.run import LabelCheck
+from rankprune.review._choices import LabelKeys
+from rankprune.review._telling import telling_columns
+from rankprune.run._check_record import CheckRecord
+from rankprune.run._class_scores import class_reason
+from rankprune.run._class_sentences import is_of_many
 from rankprune.run._decisions import row_hash
 from rankprune.run._scores import reason_for
 from rankprune.run._visible import visible
@@ -33,9 +35,8 @@ IMAGES = {
 }
 _MAX_IMAGE = 1 << 25
 _HIDDEN = "(path hidden)"
-# To find columns that reveal the label: rows to look at, the most values of a category, and the
-# share of each label that must follow from it.
-_MAX_LOOK, _FEW, _SURE = 5_000, 20, 0.98
+# Characters of a label on a card.
+_MAX_LABEL = 200
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Rows:
 
     Parameters
     ----------
-    run : LabelCheck
+    run : LabelCheck or ClassCheck
     table : Table
         Must stay open while rows are shown.
     blind : bool
@@ -66,7 +67,7 @@ class Rows:
 
     def __init__(
         self,
-        run: LabelCheck,
+        run: CheckRecord,
         table: Table,
         *,
         blind: bool,
@@ -86,13 +87,17 @@ class Rows:
         hidden = {str(asked.label), *asked.redact, *hide}
         if blind:
             hidden |= {name for name in (asked.probabilities, asked.trusted) if name}
+            # Of many labels, each has a column.
+            hidden |= {(asked.probabilities or "").replace("*", name) for name in run.classes}
             # Columns that an earlier export added.
             hidden |= {name for name in table.names if name.startswith("rankprune_")}
-            hidden |= set(_telling(table, run))
+            hidden |= set(telling_columns(table, run))
         shown = [i for i, name in enumerate(table.names) if name not in hidden]
         self.shown = shown[:_MAX_COLUMNS]
         self.n_more = len(shown) - len(self.shown)
         self.hidden = [name for name in table.names if name in hidden]
+        self.keys = LabelKeys(run.classes)
+        self.codes = run.given_codes
         self._place = {int(row): place for place, row in enumerate(run.scores.rows)}
         ids = None if asked.id in hidden else run.scores.ids
         self._ids = None if ids is None else [str(name) for name in ids]
@@ -138,10 +143,20 @@ class Rows:
         self.read([row])
         return row_hash(self._kept[row], self._label)
 
+    def code(self, row: int) -> int:
+        """Return the number of the given label."""
+        return int(self.codes[self._place[row]])
+
     def label(self, row: int) -> str:
         """Return the given label."""
-        positive = bool(self.run.scores.is_positive[self._place[row]])
-        return self.run.positive if positive else self.run.negative
+        return self.run.classes[self.code(row)]
+
+    def doubt(self, row: int) -> float:
+        """Return how sure the model is that the given label is wrong."""
+        probability = float(self.run.scores.probability[self._place[row]])
+        # Of two labels, it is the probability of the positive one.
+        is_of_other = not is_of_many(self.run) and self.code(row) == 0
+        return probability if is_of_other else 1 - probability
 
     def fields(self, row: int) -> list[Field]:
         """Return the cells that a card shows."""
@@ -176,54 +191,43 @@ class Rows:
 
     def opinion(self, row: int) -> dict[str, Any]:
         """Return the model's opinion of a row."""
+        return self._class_opinion(row) if is_of_many(self.run) else self._opinion(row)
+
+    def _opinion(self, row: int) -> dict[str, Any]:
         scores, place = self.run.scores, self._place[row]
-        is_positive, probability = bool(scores.is_positive[place]), float(scores.probability[place])
-        label = self.label(row)
-        other = self.run.negative if is_positive else self.run.positive
+        code, probability = self.code(row), float(scores.probability[place])
+        label, other = self.run.classes[code], self.run.classes[1 - code]
         is_suspect = bool(scores.suspect[place])
-        sure = probability if is_positive else 1 - probability
+        sure = probability if code == 1 else 1 - probability
         return {
-            "label": visible(label, 200),
-            "other": visible(other, 200),
-            "suggestion": visible(other if is_suspect else label, 200),
+            "label": visible(label, _MAX_LABEL),
+            "other": visible(other, _MAX_LABEL),
+            "suggestion": visible(other if is_suspect else label, _MAX_LABEL),
             "reason": visible(reason_for(label, sure, self.run.out_of_fold)),
             "rank": int(scores.rank[place]),
         }
 
-
-def _telling(table: Table, run: LabelCheck) -> list[str]:
-    """Return the columns that reveal the label, or almost do."""
-    scores = run.scores
-    places = np.unique(np.linspace(0, len(scores.rows) - 1, _MAX_LOOK).astype(np.intp))
-    cells = table.cells(scores.rows[places], list(range(len(table.names))))
-    is_positive = scores.is_positive[places]
-    if is_positive.all() or not is_positive.any():
-        return []
-    columns = zip(table.names, zip(*cells, strict=True), strict=True)
-    return [name for name, column in columns if _tells(column, is_positive)]
-
-
-def _tells(column: Sequence[str | None], is_positive: NDArray[np.bool_]) -> bool:
-    """Return whether a column's values, or their order, reveal the label."""
-    values, codes = np.unique([str(cell) for cell in column], return_inverse=True)
-    if len(values) <= _FEW:
-        counts = np.array(
-            [
-                np.bincount(codes[part], minlength=len(values))
-                for part in (is_positive, ~is_positive)
-            ]
+    def _class_opinion(self, row: int) -> dict[str, Any]:
+        """Return the opinion with the likeliest other label, and the buttons in their order."""
+        scores, place = self.run.scores, self._place[row]
+        given, suggested = self.code(row), int(scores.suggested[place])
+        own, other = (
+            float(found[place]) for found in (scores.probability, scores.suggested_probability)
         )
-        right = counts.argmax(axis=0)[None, :] == np.array([[0], [1]])
-        shares = (counts * right).sum(axis=1) / counts.sum(axis=1)
-        return bool(shares.min() >= _SURE)
-    try:
-        numbers = np.array([float(cell) for cell in column])  # type: ignore[arg-type]  # errors are caught
-    except (TypeError, ValueError):
-        return False
-    if not np.isfinite(numbers).all():
-        return False
-    area = auc(is_positive, numbers, None)
-    return max(area, 1 - area) >= TELLING_AUC
+        label, better = (self.keys.texts[code] for code in (given, suggested))
+        return {
+            "given": given,
+            "suggested": suggested,
+            "suggested_probability": other,
+            "is_suggested": bool(scores.suspect[place]) or other >= own,
+            "reason": class_reason(label, own, better, other, self.run.out_of_fold),
+            "rank": int(scores.rank[place]),
+            "choices": self.choices((given, suggested)),
+        }
+
+    def choices(self, first: Sequence[int] = ()) -> list[dict[str, Any]]:
+        """Return the labels that have a button, with their keys; see `LabelKeys.choices`."""
+        return [asdict(one) for one in self.keys.choices(first)]
 
 
 def _is_path(text: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rankprune.review._cards import Rows
+from rankprune.run._class_sentences import is_of_many
 from rankprune.run._decision_log import DecisionLog, Draw
 from rankprune.run._decisions import (
     DISAGREEMENT,
@@ -22,7 +23,10 @@ from rankprune.run._decisions import (
     Mode,
     Outcome,
     agreements,
+    answer_words,
+    named_label,
     outcomes,
+    right_label,
     standing,
 )
 from rankprune.run._visible import visible
@@ -50,8 +54,8 @@ class Filter:
     Attributes
     ----------
     show : {"open", "unsure", "disagreement", "decided"}
-    positive : bool or None
-        Given label; None for both.
+    label : int or None
+        Number of the given label; None for all.
     least, most : float
         Limits of how sure the model is that the label is wrong.
     column, value : int and str, or None
@@ -59,7 +63,7 @@ class Filter:
     """
 
     show: Show = "open"
-    positive: bool | None = None
+    label: int | None = None
     least: float = 0.0
     most: float = 1.0
     column: int | None = None
@@ -93,6 +97,7 @@ class ReviewQueue:
         overlap: float = 0.0,
     ) -> None:
         self.rows, self.log, self.mode, self.overlap = rows, log, mode, overlap
+        self._are_many = is_of_many(rows.run)
         self.draws: list[Draw] = []
         self.order: list[int] = []
         # Of each row, its place in the order, and the id of its draw.
@@ -187,7 +192,7 @@ class ReviewQueue:
             "name": self.rows.name(row),
             "fields": [asdict(field) for field in self.rows.fields(row)],
             "more": self.rows.n_more,
-            "mine": None if own is None else {"answer": own.answer, "note": own.note},
+            "mine": None if own is None else {"answer": self._chosen(own), "note": own.note},
             "disagreement": outcome is not None and outcome.status == DISAGREEMENT,
             "said": [],
         }
@@ -196,7 +201,7 @@ class ReviewQueue:
             card["said"] = [
                 {
                     "reviewer": visible(one.reviewer, 60),
-                    "answer": one.answer,
+                    "answer": answer_words(one.answer),
                     "note": visible(one.note, 2000),
                 }
                 for one in outcome.decisions
@@ -204,7 +209,17 @@ class ReviewQueue:
             ]
         if self.mode == "review":
             card |= self.rows.opinion(row)
+        elif self._are_many:
+            card["choices"] = self.rows.choices()
         return card
+
+    def _chosen(self, one: Decision) -> str | int | None:
+        """Return an answer as the page sends it: among many labels, the number of a label."""
+        if not self._are_many or one.answer == UNSURE:
+            return one.answer
+        names = self.rows.run.classes
+        label = right_label(one, names)
+        return None if label is None else names.index(label)
 
     def decide(
         self, uid: str, reviewer: str, row: int, answer: str, *, seconds: float, note: str
@@ -282,8 +297,8 @@ class ReviewQueue:
             found["missing"] = self._n_missing()
         if self.mode == "review":
             # In an audit this would reveal how many labels are wrong.
-            recent = [one.answer for one in stand if one.answer != UNSURE][-_RECENT:]
-            n_flips = recent.count("flip")
+            recent = [one for one in stand if one.answer != UNSURE][-_RECENT:]
+            n_flips = sum(_changes_label(one) for one in recent)
             found["recent"] = {
                 "n": len(recent),
                 "flips": n_flips,
@@ -320,10 +335,17 @@ class ReviewQueue:
         """Return how many rows there are, how many were judged, and with what outcome."""
         self._refresh()
         with self._lock:
-            found = Counter[str](outcome.status for outcome in self._outcomes.values())
+            found = Counter[str](self._kind(row, one) for row, one in self._outcomes.items())
         return {"rows": len(self.order), "judged": found.total(), **found}
 
     # ---- inside
+
+    def _kind(self, row: int, outcome: Outcome) -> str:
+        """Return what became of a row: among many labels, whether a clear answer keeps its own."""
+        label = named_label(outcome.status)
+        if label is None or self.mode == "audit":
+            return outcome.status
+        return "keep" if label == self.rows.label(row) else "relabel"
 
     def _matching(self, reviewer: str, wanted: Filter) -> Iterator[int]:
         every = wanted == Filter(wanted.show)
@@ -356,11 +378,8 @@ class ReviewQueue:
         column = wanted.column
         if column is not None and (self.rows.cell(row, column) or "") != wanted.value:
             return False
-        scores, place = self.rows.run.scores, self.rows.place(row)
-        is_positive, probability = bool(scores.is_positive[place]), scores.probability[place]
-        doubt = 1 - probability if is_positive else probability
-        of_label = wanted.positive is None or wanted.positive == is_positive
-        return bool(of_label and wanted.least <= doubt <= wanted.most)
+        of_label = wanted.label is None or wanted.label == self.rows.code(row)
+        return of_label and wanted.least <= self.rows.doubt(row) <= wanted.most
 
     def _needed(self, row: int) -> int:
         return 2 if row in self._twice else 1
@@ -411,6 +430,11 @@ class ReviewQueue:
         known = [one for one in made if self.rows.place(one.row) is not None]
         self.rows.read([one.row for one in known])
         return [one for one in known if self.rows.hash(one.row) == one.row_hash]
+
+
+def _changes_label(one: Decision) -> bool:
+    """Return whether an answer says that the label that was shown is wrong."""
+    return one.answer == "flip" or named_label(one.answer) not in (None, one.label)
 
 
 def _now() -> str:

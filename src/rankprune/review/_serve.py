@@ -16,7 +16,7 @@ from rankprune.review._audits import RenderReport, current_draws
 from rankprune.review._batches import Batches
 from rankprune.review._cards import Rows
 from rankprune.review._queue import ReviewQueue, most_suspicious
-from rankprune.run import LabelCheck
+from rankprune.run import load_check
 from rankprune.run._checked_table import open_checked
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._decisions import Mode
@@ -65,7 +65,7 @@ def open_queue(
     report : callable, default=None
         As in `settle_run`, which saves the result of an audit when a batch has been judged.
     """
-    run = LabelCheck.load(folder)
+    run = load_check(folder)
     if image_root is not None and not image_root.is_dir():
         raise TableError(f"image_root must be a folder; {image_root} is not.")
     # Each answer stores a hash of its row, so a table that changes meanwhile does no harm.

@@ -4,6 +4,7 @@
 // in advance. Everything is shown as text, never as markup.
 
 const mode = document.body.dataset.mode;
+const many = document.body.dataset.labels === "many"; // more than two labels
 const csrf = document.querySelector('meta[name="csrf-token"]').content;
 const at = (id) => document.getElementById(id);
 
@@ -111,9 +112,10 @@ function show(card) {
   at("card").hidden = !card;
   at("answers").classList.toggle("without-row", !card);
   at("done").hidden = Boolean(card);
+  if (many) showChoices(card);
   for (const button of document.querySelectorAll("button[data-answer]")) {
     button.hidden = !card;
-    const mine = Boolean(card?.mine && card.mine.answer === button.dataset.answer);
+    const mine = Boolean(card?.mine && String(card.mine.answer) === button.dataset.answer);
     button.classList.toggle("mine", mine);
     button.setAttribute("aria-pressed", String(mine));
   }
@@ -121,20 +123,29 @@ function show(card) {
   if (!card) return;
   const number = mode === "audit" ? `No. ${card.row}` : `row ${card.row}`;
   at("heading").textContent = card.name === null ? number[0].toUpperCase() + number.slice(1) : `${card.name} (${number})`;
-  if (mode === "review") {
-    at("given").textContent = card.label;
-    at("suggestion").textContent = card.suggestion;
-    at("suggests").hidden = card.suggestion === card.label;
-    at("reason").textContent = card.reason;
-    at("keeps").textContent = card.label;
-    at("flips").textContent = card.other;
-  }
+  if (mode === "review") showOpinion(card);
   showFields(card);
   at("said").hidden = !card.said.length;
   at("said").replaceChildren(...card.said.map(saidOf));
   at("more").hidden = !card.more;
   at("more").textContent = `${card.more} more columns are not shown.`;
   at("fields").scrollTop = 0;
+}
+
+function showOpinion(card) {
+  at("reason").textContent = card.reason;
+  if (many) {
+    at("given").textContent = labels[card.given].text;
+    at("how").textContent = card.is_suggested ? "Suggested" : "Otherwise most likely";
+    at("suggestion").textContent = labels[card.suggested].text;
+    at("likely").textContent = `(${percent(card.suggested_probability)})`;
+    return;
+  }
+  at("given").textContent = card.label;
+  at("suggestion").textContent = card.suggestion;
+  at("suggests").hidden = card.suggestion === card.label;
+  at("keeps").textContent = card.label;
+  at("flips").textContent = card.other;
 }
 
 function showFields(card) {
@@ -173,7 +184,10 @@ function showProgress(found) {
     const minutes = Math.max(1, Math.ceil(found.minutes_left));
     parts.push(`about ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
   }
-  if (found.recent?.n) parts.push(`${found.recent.flips} of the last ${found.recent.n} answers were flips`);
+  if (found.recent?.n) {
+    const { flips, n } = found.recent;
+    parts.push(many ? `${flips} of the last ${n} answers changed the label` : `${flips} of the last ${n} answers were flips`);
+  }
   if (found.recent?.running_out) parts.push("wrong labels are running out");
   if (found.unsure) parts.push(`${found.unsure} unsure`);
   if (found.disagreements) parts.push(`${found.disagreements} disputed`);
@@ -388,7 +402,7 @@ const decide = (answer, pressed) => alone(async () => {
     return;
   } else {
     showProgress(found.content.progress);
-    say(`Saved: ${card.row}, ${answer}.`, false);
+    say(`Saved: ${card.row}, ${wordOf(answer)}.`, false);
   }
   stopNoting();
   state.before.push(card.row);
@@ -397,6 +411,14 @@ const decide = (answer, pressed) => alone(async () => {
   else await showNext();
   pressed?.blur();
 });
+
+const wordOf = (answer) => (typeof answer === "number" ? labels[answer].text : answer);
+
+// A button's answer as it is sent: of many labels, a number.
+function answerOf(button) {
+  const { answer } = button.dataset;
+  return many && answer !== "unsure" ? Number(answer) : answer;
+}
 
 const undo = () => alone(async () => {
   const found = await send("/api/undo", { uid: newName() });
@@ -455,7 +477,8 @@ async function startOver() {
 const choose = () => alone(async () => {
   const filter = { show: at("show").value };
   if (mode === "review") {
-    if (at("label").value) filter.label = at("label").value;
+    const label = at("label").value;
+    if (label) filter.label = many ? Number(label) : label;
     if (Number(at("least").value) > 0) filter.least = Number(at("least").value) / 100;
     if (Number(at("most").value) < 100) filter.most = Number(at("most").value) / 100;
     const group = at("subgroup")?.selectedOptions[0];
@@ -481,6 +504,138 @@ const search = () => alone(async () => {
   if (await showRow(found.content.row) && current) state.after.push(current.row);
 });
 
+// ---- any label by its name, where there are more than two
+
+const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+const wordsIn = (text) => ` ${plain(text).replace(/[^\p{L}\p{N}]+/gu, " ").trim()}`;
+const labels = [...document.querySelectorAll("#labels [role=option]")].map((item, code) => ({
+  item, code, text: item.textContent, plain: plain(item.textContent), words: wordsIn(item.textContent),
+}));
+// Letters open the box, unless the name of a label could answer something else before it is typed.
+const lettersOpen = many && !labels.some((label) => / [nuz]/.test(label.words));
+const listed = { labels: [], at: -1 }; // the labels that match, and the one that Enter takes
+
+function showChoices(card) {
+  const choices = [...(card?.choices ?? [])];
+  const mine = card?.mine?.answer;
+  if (typeof mine === "number" && !choices.some((choice) => choice.label === mine)) {
+    choices.push({ label: mine, key: null });
+  }
+  at("choices").replaceChildren(...choices.map((choice) => choiceOf(choice, card)));
+  closeLabels();
+}
+
+function choiceOf({ label, key }, card) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.dataset.answer = label;
+  if (key !== null) button.dataset.key = key;
+  const text = document.createElement("span");
+  text.className = "label";
+  text.textContent = text.title = labels[label].text;
+  if (label === card.given) {
+    const keep = document.createElement("span");
+    keep.textContent = "Keep";
+    button.append(keep, " ");
+  }
+  button.classList.toggle("given", label === card.given);
+  button.classList.toggle("suggested", label === card.suggested);
+  button.append(text);
+  if (key !== null) button.append(" ", keyOf(key));
+  return button;
+}
+
+// The better it matches what was typed, the smaller; null if it does not.
+function rankOf(label, typed) {
+  const wanted = plain(typed);
+  if (label.text === typed) return 0;
+  if (label.plain === wanted) return 1;
+  if (label.plain.startsWith(wanted)) return 2;
+  if (label.words.includes(wordsIn(typed))) return 3;
+  return label.plain.includes(wanted) ? 4 : null;
+}
+
+function showLabels() {
+  const typed = at("typed").value.trim();
+  const ranked = labels.map((label) => ({ label, rank: rankOf(label, typed) }));
+  listed.labels = ranked.filter(({ rank }) => rank !== null).sort((a, b) => a.rank - b.rank).map(({ label }) => label);
+  at("labels").replaceChildren(...listed.labels.map((label) => label.item));
+  at("labels").hidden = !listed.labels.length;
+  at("typed").setAttribute("aria-expanded", String(listed.labels.length > 0));
+  at("labels").scrollTop = 0;
+  // Without a letter, Enter takes none.
+  select(typed && listed.labels.length ? 0 : -1);
+}
+
+function select(place) {
+  listed.labels[listed.at]?.item.setAttribute("aria-selected", "false");
+  listed.at = place;
+  const item = listed.labels[place]?.item;
+  if (item) {
+    item.setAttribute("aria-selected", "true");
+    item.scrollIntoView({ block: "nearest" });
+    at("typed").setAttribute("aria-activedescendant", item.id);
+  } else {
+    at("typed").removeAttribute("aria-activedescendant");
+  }
+}
+
+function openLabels(letter) {
+  if (!state.card) return;
+  at("typed").value = letter;
+  at("typed").focus();
+  showLabels();
+}
+
+function hideLabels() {
+  select(-1);
+  listed.labels = [];
+  at("labels").hidden = true;
+  at("typed").setAttribute("aria-expanded", "false");
+}
+
+function closeLabels() {
+  at("typed").value = "";
+  hideLabels();
+  if (document.activeElement === at("typed")) at("typed").blur();
+}
+
+function pick(label) {
+  if (state.busy) return;
+  if (label) decide(label.code);
+  else if (at("typed").value.trim() && !listed.labels.length) say(`No label matches “${at("typed").value.trim()}”.`);
+}
+
+function move(event, step) {
+  event.preventDefault();
+  if (at("labels").hidden) showLabels();
+  const n = listed.labels.length;
+  if (n) select(listed.at < 0 && step < 0 ? n - 1 : (listed.at + step + n) % n);
+}
+
+if (many) {
+  at("letters").hidden = !lettersOpen;
+  at("typed").addEventListener("input", showLabels);
+  at("typed").addEventListener("click", () => { if (at("labels").hidden) showLabels(); });
+  at("typed").addEventListener("blur", hideLabels);
+  at("typed").addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "ArrowDown") move(event, 1);
+    else if (event.key === "ArrowUp") move(event, -1);
+    else if (event.key === "Escape") closeLabels();
+    else if (event.key === "Enter") {
+      event.preventDefault();
+      if (!event.repeat) pick(listed.labels[listed.at]);
+    }
+  });
+  // The box keeps the focus, so that its list stays.
+  at("labels").addEventListener("mousedown", (event) => event.preventDefault());
+  at("labels").addEventListener("click", (event) => {
+    const item = event.target.closest("[role=option]");
+    pick(labels.find((label) => label.item === item));
+  });
+}
+
 // ---- listening
 
 function note() {
@@ -503,16 +658,24 @@ document.addEventListener("keydown", (event) => {
   if (!at("shortcuts").checked) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const button = document.querySelector(`button[data-answer][data-key="${CSS.escape(key)}"]`);
-  const work = button ? () => decide(button.dataset.answer) : KEYS[key];
+  const work = button ? () => decide(answerOf(button)) : KEYS[key] ?? opening(event.key);
   // On a button, Enter presses that button.
   if (!work || (key === "Enter" && (!state.ended || event.target.closest?.("button")))) return;
   event.preventDefault();
   work();
 });
 
-for (const button of document.querySelectorAll("button[data-answer]")) {
-  button.addEventListener("click", () => decide(button.dataset.answer, button));
+// What a key does that opens the box for labels.
+function opening(key) {
+  if (!many || !state.card) return undefined;
+  if (key === "/") return () => openLabels("");
+  return lettersOpen && /^\p{L}$/u.test(key) ? () => openLabels(key) : undefined;
 }
+
+at("answers").addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-answer]");
+  if (button) decide(answerOf(button), button);
+});
 at("deal")?.addEventListener("click", more);
 at("back").addEventListener("click", back);
 at("forward").addEventListener("click", forward);
