@@ -79,6 +79,8 @@ def refuse_missing_labels(values: NDArray[Any], name: str) -> None:
     if values.dtype.kind == "f":
         missing = ~np.isfinite(values)
     elif values.dtype.kind == "O":
+        if _are_labels(values):
+            return
         refuse_containers(values, name)
         missing = np.fromiter((_is_no_label(value) for value in values), bool, len(values))
     else:
@@ -89,6 +91,17 @@ def refuse_missing_labels(values: NDArray[Any], name: str) -> None:
             f"{name} must not be missing; row {rows[0]} holds {values[rows].tolist()[0]!r} "
             f"({rows.size} missing in all). Leave these rows out, or label them."
         )
+
+
+def _are_labels(values: NDArray[Any]) -> bool:
+    """Return whether objects are surely labels: each different one is looked at once."""
+    different: set[Any] = set()
+    try:
+        for rows in blocks(len(values)):
+            different.update(values[rows].tolist())
+        return not any(is_container(value) or _is_no_label(value) for value in different)
+    except (OverflowError, TypeError, ValueError):  # such as lists, which are not hashed
+        return False
 
 
 def refuse_containers(values: NDArray[Any], name: str) -> None:
@@ -125,21 +138,30 @@ def two_held_labels(labels: Any) -> tuple[NDArray[Any], BoolArray] | None:
 
 
 class _NumberOf(dict[Any, int]):
-    """The numbers 0 and 1 of two labels, in the order in which they are first seen."""
+    """The numbers of labels, from 0 on, in the order in which they are first seen."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
 
     def __missing__(self, label: Any) -> int:
-        if len(self) == 2 or _is_no_label(label) or is_container(label):
-            raise ValueError("not one of two labels")
+        if len(self) == self._most or _is_no_label(label) or is_container(label):
+            raise ValueError("no label, or too many")
         return self.setdefault(label, len(self))
 
 
-def _two_objects(held: Any) -> tuple[list[Any], BoolArray] | None:
-    numbers = _NumberOf()
-    codes = np.empty(len(held), dtype=bool)
+def _numbered(held: Any, most: int, dtype: type) -> tuple[list[Any], NDArray[Any]]:
+    """Return the different labels in the order in which they are first seen, and their numbers."""
+    numbers = _NumberOf(most)
+    codes: NDArray[Any] = np.empty(len(held), dtype=dtype)
     for rows in blocks(len(held)):
         block = np.asarray(held[rows], dtype=object).tolist()
-        codes[rows] = np.fromiter(map(numbers.__getitem__, block), bool, len(block))
-    return (list(numbers), codes) if len(numbers) == 2 else None
+        codes[rows] = np.fromiter(map(numbers.__getitem__, block), dtype, len(block))
+    return list(numbers), codes
+
+
+def _two_objects(held: Any) -> tuple[list[Any], BoolArray] | None:
+    found, codes = _numbered(held, 2, bool)
+    return (found, codes) if len(found) == 2 else None
 
 
 def _two_categories(held: Any) -> tuple[list[Any], BoolArray] | None:
@@ -175,11 +197,16 @@ def two_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], BoolArra
 
 def sorted_values(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the different values in sorted order, and the number of each row's value."""
+    numbers = None
     try:
         with np.errstate(over="ignore"):  # as in two_classes
+            if values.dtype.kind in "OU":  # looked up, because they take long to compare
+                different, numbers = _numbered(values, len(values), np.int32)
+                values = np.array(different, dtype=values.dtype)
             found, codes = np.unique(values, return_inverse=True)
     except (OverflowError, TypeError, ValueError):
         raise _unsortable(values, name) from None
+    codes = codes if numbers is None else codes[numbers]
     # Numbers or strings held as objects get their own dtype.
     return np.array(found.tolist()) if found.dtype == object else found, codes
 

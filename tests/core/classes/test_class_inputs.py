@@ -33,11 +33,15 @@ def changed(row, column, value):
         [3, 5, 9],
         np.array([3, 5, 9], dtype=np.uint8),
         [-1.0, 0.0, 7.0],
+        np.array([2, 3, 4], dtype=np.float32),
+        [1e6, 2e6, 2.5e6],
+        [-(10.0**300), 2.0**60, 10.0**300],
         [10, 10**6, 10**9],
         np.array([2**63 + 1, 2**63 + 2, 2**63 + 5], dtype=np.uint64),
         np.array([-(2**63), 5 - 2**63, 9 - 2**63]),
         ["a", "b", "c"],
         np.array(["a", "b", "c"], dtype=object),
+        np.array([1, 2.0, 3], dtype=object),
     ],
 )
 def test_any_label_values_are_numbered_in_sorted_order(labels):
