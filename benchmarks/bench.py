@@ -456,7 +456,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     sizes = parser.parse_args().rows
-    _kernel._compiled = lambda: None
+    _kernel._compiled = lambda _: None
     packages = ["numpy", "scikit-learn"] + (["cleanlab"] if find_label_issues else [])
     print(", ".join(f"{name} {version(name)}" for name in packages))
     if find_label_issues is None:

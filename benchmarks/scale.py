@@ -67,7 +67,7 @@ class Plain:
     """Context in which the loops run in NumPy even if compiled ones are installed."""
 
     def __enter__(self) -> None:
-        self._compiled, _kernel._compiled = _kernel._compiled, lambda: None
+        self._compiled, _kernel._compiled = _kernel._compiled, lambda _: None
 
     def __exit__(self, *_: object) -> None:
         _kernel._compiled = self._compiled

@@ -40,8 +40,8 @@ EXTRAS = {
     "matplotlib": {"diagnostics", "report", "experiments"},
     "cleanlab": {"experiments"},
     "torch": {"torch"},
-    "numba": {"core/counting/_compiled.py"},
-    "llvmlite": {"core/counting/_compiled.py"},
+    "numba": {"core/counting/_numba.py"},
+    "llvmlite": {"core/counting/_numba.py"},
     "pandas": {"comparison"},
 }
 # The last two are scikit-learn's own dependencies.

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from rankprune.core import NoiseMatrix, NoiseRates, correction_weights, prune_labels
 from rankprune.core._answer import acts
-from rankprune.core.classes._class_pruning import likelihood_ratios, prune_by_ratios
+from rankprune.core.classes._class_loops import likelihood_ratios
+from rankprune.core.classes._class_pruning import prune_by_ratios
 from rankprune.core.classes._class_weights import class_weights_of
 from rankprune.exceptions import TableError
 from rankprune.run._check_record import CheckRecord

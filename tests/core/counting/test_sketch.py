@@ -13,7 +13,7 @@ from rankprune.core import NOISE_ESTIMATORS
 from rankprune.core._auc import auc, needed_auc
 from rankprune.core._inputs import Inputs
 from rankprune.core.counting._bins import EDGES, MIDDLE, MIDDLES, N_BINS, bin_of
-from rankprune.core.counting._kernel import _compiled
+from rankprune.core.counting._kernel import kernel_for
 from rankprune.core.counting._loops import score_bins
 from rankprune.core.counting._sketch import given_sketch, sketch_of
 
@@ -91,7 +91,7 @@ class TestSameRows:
     def test_with_either_kind_of_loops(self, drawn):
         pytest.importorskip("numba")
         labels, values, _, _ = drawn
-        kernel, counts = _compiled(), np.zeros((2, N_BINS), np.int64)
+        kernel, counts = kernel_for(1 << 20), np.zeros((2, N_BINS), np.int64)
         if len(labels):
             total, positive = kernel.add_to_sketch(counts, labels, values)
             sketch = ScoreSketch().update(labels, values)

@@ -377,9 +377,9 @@ class TestKernels:
         assert kernel_for(10) is loops
         assert kernel_for(1 << 20) is compiled  # numba is loaded by now
         monkeypatch.setattr(_kernel, "sys", type("NoNumba", (), {"modules": {}}))
-        monkeypatch.setattr(_kernel._Seen, "n_rows", 0)
+        monkeypatch.setattr(_kernel._Seen, "n_values", 0)
         assert kernel_for(1 << 20) is loops
-        monkeypatch.setattr(_kernel._Seen, "n_rows", 10**8)
+        monkeypatch.setattr(_kernel._Seen, "n_values", 10**8)
         assert kernel_for(1 << 20) is compiled
 
     def test_other_byte_orders_and_strides_are_read_alike(self):
@@ -393,15 +393,15 @@ class TestKernels:
 
     def test_without_a_cache_it_is_compiled_again(self, monkeypatch):
         pytest.importorskip("numba")
-        from rankprune.core.counting import _compiled as compiled
+        from rankprune.core.counting import _numba as compiling
 
         def njit(**options):
             if options.get("cache"):
                 raise RuntimeError("no locator available")
             return lambda function: function
 
-        monkeypatch.setattr(compiled.numba, "njit", njit)
-        assert compiled._jit(len) is len
+        monkeypatch.setattr(compiling.numba, "njit", njit)
+        assert compiling.jit(len) is len
 
     def test_without_numba_numpy_does_it(self, monkeypatch):
         import sys

@@ -7,22 +7,19 @@ order, and that the order of the classes changes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from rankprune.core.classes._class_inputs import ClassInputs, sorted_order
+from rankprune.core.classes._class_kernel import class_kernel_for
+from rankprune.core.classes._class_loops import BITS, N_APART, N_SURE, Rule, Sums, Tables
 
 Reals = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-# Scores are added in units of 2**-30, what is left of the label's own score in units of 2**-60.
-_BITS = 30
-_UNIT = 2.0**-_BITS
-# Added to a score and subtracted again, it leaves a multiple of the unit.
-_ANCHOR = 1.5 * 2.0 ** (52 - _BITS)
+# Normal quantile of a bound that holds in 95 % of cases.
+_ONE_SIDED = 1.6448536269514722
 
 
 @dataclass(frozen=True)
@@ -49,23 +46,19 @@ class ClassSums:
     highest: Reals
 
     @classmethod
-    def of(cls, inputs: ClassInputs) -> ClassSums:
-        """Return the sums over rows."""
+    def of(cls, inputs: ClassInputs, best_two: Reals | None = None) -> ClassSums:
+        """Return the sums over rows; a row that is no distribution is an error.
+
+        The scores of each row's label and best other class are written to ``best_two``.
+        """
         k = len(inputs.classes)
         n_labels, coarse, fine, columns = np.zeros((4, k), dtype=np.int64)
-        lowest, highest = np.ones(k), np.zeros(k)
-        for _, codes, scores in inputs.blocks():
-            own = _taken(scores, codes)
-            n_labels += np.bincount(codes, minlength=k)
-            high = (own + _ANCHOR) - _ANCHOR
-            low = np.rint((own - high) * 2.0 ** (2 * _BITS))
-            # Sums of whole numbers below 2**53 are exact in any order.
-            coarse += _whole(np.bincount(codes, high, k) / _UNIT)
-            fine += _whole(np.bincount(codes, low, k))
-            columns += _whole(np.ones(len(scores)) @ ((scores + _ANCHOR) - _ANCHOR) / _UNIT)
-            np.minimum.at(lowest, codes, own)
-            np.maximum.at(highest, codes, own)
-        return cls(n_labels, coarse, fine, columns, lowest, highest)
+        sums = Sums(n_labels, coarse, fine, columns, np.ones(k), np.zeros(k))
+        kernel = class_kernel_for(inputs.probabilities.size)
+        for rows in inputs.slices(kernel.BLOCK_CELLS):
+            if not kernel.add_sums(sums, _part(best_two, rows), *inputs.part(rows)):
+                inputs.refuse_bad_rows(rows)
+        return cls(*sums)
 
     def merge(self, other: ClassSums) -> ClassSums:
         """Return the sums over the rows of both."""
@@ -99,11 +92,11 @@ class ClassSums:
         for k, n in enumerate(self.n_labels.tolist()):
             if not n:
                 continue
-            total = (int(self.coarse[k]) << _BITS) + int(self.fine[k])
-            mean = total / (n << (2 * _BITS))
+            total = (int(self.coarse[k]) << BITS) + int(self.fine[k])
+            mean = total / (n << (2 * BITS))
             # A mean that rounds past its own scores is moved to them.
             own[k] = min(max(mean, float(self.lowest[k])), float(self.highest[k]))
-            others = (int(self.columns[k]) - int(self.coarse[k])) / ((n_rows - n) << _BITS or 1)
+            others = (int(self.columns[k]) - int(self.coarse[k])) / ((n_rows - n) << BITS or 1)
             middle[k] = (own[k] + others) / 2
         return ClassThresholds(own, middle)
 
@@ -118,19 +111,16 @@ class ClassThresholds:
     own: Reals
     middle: Reals
 
+    def reordered(self, order: NDArray[np.intp]) -> ClassThresholds:
+        """Return the thresholds with the classes in another order."""
+        return ClassThresholds(self.own[order], self.middle[order])
 
-# Rows are counted by the log-odds of the score of the predicted class, and those predicted to be of
-# a different class than their label by how many times larger that score is, in logarithms.
-SURE_EDGES = np.arange(-6.0, 8.01, 0.25)
-APART_EDGES = np.arange(0.25, 8.01, 0.25)
-# The same edges for scores and their ratios, so that no logarithm of each row is needed; the bin of
-# a score is looked up after rounding it down to a multiple of one in `_STEPS`.
-_STEPS = 1 << 16
-_SURE_BINS = np.searchsorted(expit(SURE_EDGES), (np.arange(2 * _STEPS) + 0.5) / _STEPS)
-_APART_RATIOS = np.exp(APART_EDGES)
-_LEAST = 1e-6
-# Normal quantile of a bound that holds in 95 % of cases.
-_ONE_SIDED = 1.6448536269514722
+    def rule(self, place: NDArray[np.intp]) -> Rule:
+        """Return how the second pass compares scores, given the place of each class if they tie."""
+        with np.errstate(divide="ignore", over="ignore"):
+            scale = np.where(self.middle > 0, 1 / self.middle, 0.0)
+        # Infinite multiples of zero are no numbers. Zero minus zero is not -0.0.
+        return Rule(0.0 - self.own, np.minimum(scale, np.finfo(np.float64).max), place)
 
 
 @dataclass(frozen=True)
@@ -158,51 +148,28 @@ class ClassCounts:
     first: Counts
 
     @classmethod
-    def of(cls, inputs: ClassInputs, thresholds: ClassThresholds) -> ClassCounts:
-        """Return the counts of rows.
+    def of(
+        cls, inputs: ClassInputs, thresholds: ClassThresholds, best_two: Reals | None = None
+    ) -> ClassCounts:
+        """Return the counts of rows, faster with the ``best_two`` from `ClassSums.of`.
 
         The class of a row is the one whose score is furthest above its threshold, or the largest
         multiple of its midpoint. Of classes that tie, the row's own label wins, then the class
         that comes first in sorted order.
         """
         k = len(inputs.classes)
-        order = sorted_order(inputs.classes)
-        own = thresholds.own[order]
-        with np.errstate(divide="ignore"):
-            scale = np.where(thresholds.middle > 0, 1 / thresholds.middle, 0.0)[order]
-        confident, predicted = np.zeros((2, k * k), dtype=np.int64)
-        n_sure, n_apart = len(SURE_EDGES) + 1, len(APART_EDGES) + 1
-        sure, apart = np.zeros(2 * n_sure, dtype=np.int64), np.zeros(n_apart, dtype=np.int64)
-        first = np.zeros((2, k), dtype=np.int64)
-        is_sorted = bool((order == np.arange(k)).all())
-        place = np.argsort(order)
-        for _, given, block in inputs.blocks():
-            codes = given if is_sorted else place[given]
-            scores = block if is_sorted else block[:, order]
-            margins = scores - own
-            likely, _, most = favored(margins, codes)
-            _add_cells(confident, (codes * k + likely)[most >= 0])
-            np.multiply(scores, scale, out=margins)
-            likely, plain, _ = favored(margins, codes)
-            first[0] += np.bincount(plain, minlength=k)
-            first[1] += np.bincount(plain[plain == codes], minlength=k)
-            _add_cells(predicted, codes * k + likely)
-            score = _taken(scores, likely)
-            agrees = likely == codes
-            bins = _SURE_BINS[(score * _STEPS).astype(np.intp)]
-            sure += np.bincount(bins + n_sure * agrees, minlength=2 * n_sure)
-            differs = np.flatnonzero(~agrees)
-            given_score = _taken(scores[differs], codes[differs])
-            ratio = score[differs] / np.maximum(given_score, _LEAST)
-            bins = np.searchsorted(_APART_RATIOS, ratio, side="right")
-            apart += np.bincount(bins, minlength=n_apart)
-        back = np.ix_(place, place)
+        sizes = (k * k, k * k, 2 * N_SURE, N_APART, 2 * k)
+        tables = Tables(*(np.zeros(size, dtype=np.int64) for size in sizes))
+        rule = thresholds.rule(np.argsort(sorted_order(inputs.classes)))
+        kernel = class_kernel_for(inputs.probabilities.size)
+        for rows in inputs.slices(kernel.BLOCK_CELLS):
+            kernel.add_counts(tables, rule, _part(best_two, rows), *inputs.part(rows))
         return cls(
-            confident.reshape(k, k)[back],
-            predicted.reshape(k, k)[back],
-            sure.reshape(2, n_sure),
-            apart,
-            first[:, place],
+            tables.confident.reshape(k, k),
+            tables.predicted.reshape(k, k),
+            tables.sure.reshape(2, N_SURE),
+            tables.apart,
+            tables.first.reshape(2, k),
         )
 
     def merge(self, other: ClassCounts) -> ClassCounts:
@@ -240,42 +207,5 @@ class ClassCounts:
         return bool(self.first[1].sum() / mass > expected + _ONE_SIDED * spread)
 
 
-def favored(
-    values: Reals, codes: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], Reals]:
-    """Return the column with the largest value of each row, in two ways, and the value.
-
-    Of columns that tie, the one of the row's own label wins, then the first; or always the first.
-    """
-    own, other = own_and_best_other(values, codes)
-    first = codes.copy()
-    # Only where the label is not the sole winner does it matter which column is.
-    open_rows = np.flatnonzero(own <= other)
-    first[open_rows] = values[open_rows].argmax(axis=1)
-    return np.where(own >= other, codes, first), first, np.maximum(own, other)
-
-
-def own_and_best_other(values: Reals, codes: NDArray[np.intp]) -> tuple[Reals, Reals]:
-    """Return the value of each row's label, and the largest of all others."""
-    # One column after the other, because rows may be short.
-    columns, rows = values.T.copy(order="C"), np.arange(len(codes))
-    own: Reals = columns[codes, rows]
-    columns[codes, rows] = -np.inf
-    return own, np.asarray(columns.max(axis=0))
-
-
-def _add_cells(counts: Counts, cells: NDArray[np.intp]) -> None:
-    """Count cells of a table; where there are fewer rows than cells, without making another."""
-    if len(cells) < len(counts):
-        np.add.at(counts, cells, 1)
-    else:
-        counts += np.bincount(cells, minlength=len(counts))
-
-
-def _taken(values: Reals, columns: NDArray[np.intp]) -> Reals:
-    found: Reals = values.reshape(-1)[np.arange(len(values)) * values.shape[1] + columns]
-    return found
-
-
-def _whole(values: NDArray[Any]) -> Counts:
-    return values.astype(np.int64)
+def _part(best_two: Reals | None, rows: slice) -> Reals | None:
+    return None if best_two is None else best_two[rows]

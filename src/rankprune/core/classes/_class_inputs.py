@@ -26,14 +26,15 @@ from rankprune.core._label_values import (
     refuse_continuous,
     sorted_values,
 )
+from rankprune.core.classes._class_loops import BLOCK_CELLS, are_distributions, sum_to_one
 
 Codes = NDArray[np.signedinteger[Any]]
 Reals = NDArray[np.float64]
 
-# Scores that are read at a time: few enough to stay in cache.
-_BLOCK_CELLS = 1 << 17
 # Whole numbers over a smaller range than this are counted instead of sorted.
 _COUNTED_RANGE = 1 << 16
+# Whole numbers up to this are exact as float64.
+_LARGEST_WHOLE = 1 << 53
 _ADVICE = "Pass the result of predict_proba."
 
 
@@ -53,19 +54,32 @@ class ClassInputs:
         """Return some of the rows, without weights."""
         return ClassInputs(self.codes[rows], self.classes, self.probabilities[rows])
 
+    def slices(self, n_cells: int = BLOCK_CELLS) -> Iterator[slice]:
+        """Yield the rows that are read at a time, with about so many scores."""
+        size = block_rows(len(self.classes), n_cells)
+        for start in range(0, len(self), size):
+            yield slice(start, min(start + size, len(self)))
+
+    def part(self, rows: slice) -> tuple[Codes, FloatArray]:
+        """Return the labels and scores of some rows, not checked yet."""
+        return self.codes[rows], self.probabilities[rows]
+
     def blocks(self) -> Iterator[tuple[slice, NDArray[np.intp], Reals]]:
         """Yield rows, their labels and their scores as float64; a bad row is an error."""
-        size = block_rows(len(self.classes))
-        for start in range(0, len(self), size):
-            rows = slice(start, min(start + size, len(self)))
+        for rows in self.slices():
             scores = np.ascontiguousarray(self.probabilities[rows], dtype=np.float64)
-            _refuse_bad_rows(scores, start)
+            if not are_distributions(scores):
+                self.refuse_bad_rows(rows)
             yield rows, self.codes[rows].astype(np.intp), scores
 
+    def refuse_bad_rows(self, rows: slice) -> None:
+        """Raise an error that names the first of these rows that is no distribution."""
+        _refuse_bad_rows(np.array(self.probabilities[rows], dtype=np.float64), rows.start)
 
-def block_rows(n_classes: int) -> int:
+
+def block_rows(n_classes: int, n_cells: int = BLOCK_CELLS) -> int:
     """Return how many rows are read at a time."""
-    return max(1, _BLOCK_CELLS // n_classes)
+    return max(1, n_cells // n_classes)
 
 
 def is_matrix(probabilities: Any) -> bool:
@@ -208,14 +222,13 @@ def sorted_order(classes: NDArray[Any]) -> NDArray[np.intp]:
 def validate_classes(classes: ArrayLike) -> NDArray[Any]:
     """Return the classes in the given order; a class that is missing or repeated is an error."""
     values = one_dimensional(as_array(classes, "classes"), "classes", "one value per class")
-    seen: list[Any] = []
-    for value in values.tolist():
+    seen = values.tolist()
+    for value in [] if values.dtype.kind in "biuU" else seen:
         if is_missing(value) or is_container(value):
             raise ValueError(
                 f"classes must be single values that are not missing, got {value!r}. Pass the "
                 "label value of each column, such as model.classes_."
             )
-        seen.append(value)
     if len(seen) < 2:
         raise ValueError(
             f"classes must hold at least two values, got {seen}. Pass the label value of each "
@@ -249,24 +262,46 @@ def codes_of_labels(
             f"{found.tolist()[stranger]!r}. Add it to classes, together with its column, or leave "
             "these rows out."
         )
-    return columns.astype(_code_type(len(known)))[codes], known
+    if (columns == np.arange(len(columns))).all():
+        return codes, known
+    return columns.astype(_code_type(len(known))).take(codes), known
 
 
 def sorted_codes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
     """Return the different values in sorted order, and the number of each row's value."""
-    if values.dtype.kind in "biu":
-        low, high = int(values.min()), int(values.max())
-        if high - low < _COUNTED_RANGE and high <= np.iinfo(np.int64).max:
-            shifted = np.empty(len(values), dtype=np.uint16)
-            for rows in blocks(len(values)):
-                shifted[rows] = values[rows].astype(np.int64) - low
-            counts = label_counts(shifted, high - low + 1)
-            found = np.flatnonzero(counts)
-            number = np.zeros(len(counts), dtype=_code_type(len(found)))
-            number[found] = np.arange(len(found))
-            return (found + low).astype(values.dtype), number[shifted]
+    counted = _counted_codes(values)
+    if counted is not None:
+        return counted
     found, codes = sorted_values(values, name)
     return found, codes.astype(_code_type(len(found)))
+
+
+def _counted_codes(values: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
+    """Return the same of whole numbers over a small range, without sorting them, or else None."""
+    if values.dtype.kind not in "biuf":
+        return None
+    low, high = values.min(), values.max()
+    if (
+        not -_LARGEST_WHOLE <= low <= high <= _LARGEST_WHOLE
+        or int(high) - int(low) >= _COUNTED_RANGE
+    ):
+        return None
+    width, low = int(high) - int(low) + 1, int(low)
+    codes, counts = np.empty(len(values), dtype=_code_type(width)), np.zeros(width, dtype=np.int64)
+    for rows in blocks(len(values)):
+        block = values[rows]
+        whole = block.astype(np.int64)
+        if values.dtype.kind == "f" and (whole != block).any():
+            return None
+        whole -= low
+        codes[rows] = whole
+        counts += np.bincount(whole, minlength=width)
+    found = np.flatnonzero(counts)
+    if len(found) < width:
+        number = np.zeros(width, dtype=_code_type(len(found)))
+        number[found] = np.arange(len(found))
+        codes = number.take(codes)
+    return (found + low).astype(values.dtype), codes
 
 
 def label_counts(codes: NDArray[np.integer[Any]], n_classes: int) -> NDArray[np.int64]:
@@ -283,11 +318,9 @@ def _code_type(n_classes: int) -> Any:
 
 def _refuse_bad_rows(scores: Reals, start: int) -> None:
     """Raise an error that names the first row that is no distribution over the classes."""
-    sums = scores @ np.ones(scores.shape[1])
+    sums = scores.sum(axis=1)
     # Written so that NaN, which compares false, is caught too.
-    if scores.min() >= 0 and sums.min() >= 1 - NEAR_ONE and sums.max() <= 1 + NEAR_ONE:
-        return
-    bad = ~((scores >= 0).all(axis=1) & (np.abs(sums - 1) <= NEAR_ONE))
+    bad = ~((scores >= 0).all(axis=1) & sum_to_one(scores.T))
     row = int(bad.argmax())
     value = scores[row]
     if not np.isfinite(value).all():

@@ -9,23 +9,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.core._auc import are_counts
+from rankprune.core._blocks import blocks
 from rankprune.core._inputs import BoolArray
 from rankprune.core._label_values import are_equal
 from rankprune.core._mass import mass_kept
-from rankprune.core.classes._class_counts import own_and_best_other
 from rankprune.core.classes._class_inputs import (
     ClassInputs,
-    Codes,
     label_counts,
     validate_class_inputs,
 )
+from rankprune.core.classes._class_kernel import class_kernel_for
+from rankprune.core.classes._class_loops import Codes, Counts
 from rankprune.core.classes._noise_matrix import NoiseMatrix
+from rankprune.core.classes._ratio_search import RatioCutoffs, RatioSearch
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 
 Reals = NDArray[np.float64]
 
-# Added to scores before they are compared, so that those of zero can be.
-_LEAST = 1e-6
+# At most _MIN_COPIED ratios or 1 / _COPIED_SHARE of the rows are copied, whichever is more.
+_MIN_COPIED = 1 << 12
+_COPIED_SHARE = 16
+_MOST_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,14 +157,20 @@ def inputs_for(
     inputs = validate_class_inputs(
         labels, probabilities, matrix.classes if classes is None else classes, sample_weight
     )
-    given, known = inputs.classes.tolist(), matrix.classes.tolist()
+    if classes is not None:
+        refuse_other_classes(inputs.classes, matrix)
+    return inputs
+
+
+def refuse_other_classes(classes: NDArray[Any], matrix: NoiseMatrix) -> None:
+    """Raise an error unless classes are those of a matrix, in the same order."""
+    given, known = classes.tolist(), matrix.classes.tolist()
     if len(given) != len(known) or not all(map(are_equal, given, known)):
         raise ValueError(
             "classes must be those of noise_rates, in the same order, got "
             f"{given[:6]} for {known[:6]}. Leave it out, and pass the columns in the order of "
             "noise_rates.classes."
         )
-    return inputs
 
 
 def ratios_of_rows(inputs: ClassInputs) -> Reals:
@@ -170,14 +180,11 @@ def ratios_of_rows(inputs: ClassInputs) -> Reals:
     the score.
     """
     ratios = np.empty(len(inputs))
-    for rows, codes, scores in inputs.blocks():
-        ratios[rows] = likelihood_ratios(*own_and_best_other(scores, codes))
+    kernel = class_kernel_for(inputs.probabilities.size)
+    for rows in inputs.slices(kernel.BLOCK_CELLS):
+        if not kernel.take_ratios(ratios[rows], *inputs.part(rows)):
+            inputs.refuse_bad_rows(rows)
     return ratios
-
-
-def likelihood_ratios(own: Reals, other: Reals) -> Reals:
-    """Return how many times likelier labels are, given their scores and those of the others."""
-    return np.asarray((own + _LEAST) / (other + _LEAST))
 
 
 def rows_to_prune_by_class(matrix: NoiseMatrix, n_labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -213,21 +220,50 @@ def _prune(inputs: ClassInputs, ratios: Reals, matrix: NoiseMatrix) -> ClassPrun
 
 def prune_by_ratios(codes: Codes, ratios: Reals, matrix: NoiseMatrix) -> ClassPruning:
     """Return which rows to drop, given the column of each label in the matrix, and its ratio."""
-    k = len(matrix)
-    counts = rows_to_prune_by_class(matrix, label_counts(codes, k))
-    mask = np.zeros(len(codes), dtype=bool)
-    cutoffs = np.full(k, np.nan)
-    for column in np.flatnonzero(counts).tolist():
-        members = np.flatnonzero(codes == column)
-        values, count = ratios[members], int(counts[column])
-        cutoff = np.partition(values, count - 1)[count - 1]
-        below = values < cutoff
-        mask[members[below]] = True
-        # Of rows that tie at the cut-off, the first are dropped.
-        ties = members[values == cutoff]
-        mask[ties[: count - int(np.count_nonzero(below))]] = True
-        cutoffs[column] = np.log(cutoff)
-    return ClassPruning(mask, cutoffs, counts, matrix.classes)
+    counts = rows_to_prune_by_class(matrix, label_counts(codes, len(matrix)))
+    found = find_cutoffs(codes, ratios, counts)
+    mask = np.empty(len(codes), dtype=bool)
+    ClassMarker(found).mark(mask, codes, ratios)
+    return ClassPruning(mask, found.margins, counts, matrix.classes)
+
+
+def find_cutoffs(codes: Codes, ratios: Reals, ranks: Counts) -> RatioCutoffs:
+    """Return the ratio of a rank among the rows of each label, the smallest being of rank 1."""
+    kernel, limit = class_kernel_for(len(codes)), max(_MIN_COPIED, len(codes) // _COPIED_SHARE)
+    search = RatioSearch(len(ranks), min(len(codes), _MOST_CELLS))
+    while not search.is_done:
+        search = search.add(kernel, codes, ratios).after_pass(ranks, limit)
+    return search.cutoffs(ranks)
+
+
+class ClassMarker:
+    """Marks the rows up to the cut-off of their label, batch by batch; of tied rows, the first."""
+
+    def __init__(self, cutoffs: RatioCutoffs) -> None:
+        is_split = cutoffs.n_ties < cutoffs.n_equal
+        values = np.where(cutoffs.n_pruned > 0, cutoffs.values, 0.0)
+        self._limits = np.where(is_split, values, np.nextafter(values, np.inf))
+        self._values = np.where(is_split, values, np.nan)
+        self._left = {int(k): int(cutoffs.n_ties[k]) for k in np.flatnonzero(is_split)}
+
+    @property
+    def is_ordered(self) -> bool:
+        """Return whether batches must come in row order, because only some tied rows are pruned."""
+        return bool(self._left)
+
+    def mark(self, mask: BoolArray, codes: Codes, ratios: Reals) -> None:
+        """Fill the mask of a batch of rows."""
+        kernel = class_kernel_for(len(codes))
+        for rows in blocks(len(codes)):
+            marked, labels, values = mask[rows], codes[rows], ratios[rows]
+            kernel.mark_below(marked, self._limits, labels, values)
+            if not any(self._left.values()):
+                continue
+            tied = np.flatnonzero(values == self._values.take(labels))
+            for label in np.unique(labels[tied]).tolist():
+                first = tied[labels[tied] == label][: self._left[label]]
+                marked[first] = True
+                self._left[label] -= len(first)
 
 
 def _prune_mass(

@@ -17,19 +17,23 @@ from rankprune.exceptions import UninformativeProbabilitiesWarning, warn_caller
 
 def estimate_noise_matrix(inputs: ClassInputs, method: Any = None) -> NoiseMatrix:
     """Return the noise matrix of checked rows, with a warning if scores say nothing of labels."""
-    estimator = find_matrix_estimator(method)
-    tally = Tally.of(inputs)
+    find_matrix_estimator(method)
+    return matrix_of_tally(Tally.of(inputs), inputs.classes, method)
+
+
+def matrix_of_tally(tally: Tally, classes: NDArray[Any], method: Any = None) -> NoiseMatrix:
+    """Return the noise matrix of a tally, with its classes in the order of the columns."""
     reliable = tally.tells_apart()
     if not reliable:
         _warn_uninformative()
-    order = sorted_order(inputs.classes)
+    order = sorted_order(classes)
     confident = tally.counts.confident.sum(axis=0)
     matrix = NoiseMatrix(
-        estimator(tally),
-        inputs.classes[order],
+        find_matrix_estimator(method)(tally),
+        classes[order],
         thresholds=tally.thresholds.own,
         n_labels=tally.rows_of_labels,
-        uncounted=tuple(inputs.classes[order][confident == 0].tolist()),
+        uncounted=tuple(classes[order][confident == 0].tolist()),
         reliable=reliable,
     )
     matrix = replace(matrix, intervals=intervals_of(tally, matrix))

@@ -21,6 +21,9 @@ from rankprune.core.classes._repeated_rows import repeated_parts, rows_behind
 
 Reals = NDArray[np.float64]
 
+# Two scores of a row with fewer bytes would take much memory, and save little time.
+_MANY_BYTES = 256
+
 
 @dataclass(frozen=True)
 class Tally:
@@ -38,15 +41,32 @@ class Tally:
     @classmethod
     def of(cls, inputs: ClassInputs) -> Tally:
         """Return the tally of rows, with the classes in sorted order."""
-        order = sorted_order(inputs.classes)
         parts = repeated_parts(inputs)
-        sums = reduce(ClassSums.merge, (ClassSums.of(rows).times(n) for n, rows in parts()))
+        best_two = _room_for_best_two(inputs)
+        sums = reduce(
+            ClassSums.merge, (ClassSums.of(rows, best_two).times(n) for n, rows in parts())
+        )
         bounds = sums.thresholds()
         counts = reduce(
-            ClassCounts.merge, (ClassCounts.of(rows, bounds).times(n) for n, rows in parts())
+            ClassCounts.merge,
+            (ClassCounts.of(rows, bounds, best_two).times(n) for n, rows in parts()),
         )
-        sums = sums.reordered(order)
-        return cls(sums, counts.reordered(order), sums.thresholds(), rows_behind(inputs))
+        return cls.of_counts(inputs.classes, sums, counts, bounds, rows_behind(inputs))
+
+    @classmethod
+    def of_counts(
+        cls,
+        classes: NDArray[Any],
+        sums: ClassSums,
+        counts: ClassCounts,
+        thresholds: ClassThresholds,
+        n_rows: float,
+    ) -> Tally:
+        """Return the tally of what was counted of classes in the order of the columns."""
+        order = sorted_order(classes)
+        return cls(
+            sums.reordered(order), counts.reordered(order), thresholds.reordered(order), n_rows
+        )
 
     @property
     def label_shares(self) -> Reals:
@@ -86,6 +106,14 @@ def prediction_table(tally: Tally) -> Reals:
 def counts_and_table(tally: Tally) -> Reals:
     """Return the mean of `confident_counts` and `prediction_table`."""
     return (confident_counts(tally) + prediction_table(tally)) / 2
+
+
+def _room_for_best_two(inputs: ClassInputs) -> Reals | None:
+    """Return an array for two scores of each row, unless it would be large beside all scores."""
+    scores = inputs.probabilities
+    is_small = scores.itemsize * scores.shape[1] >= _MANY_BYTES
+    # Rows with weights are counted in many parts.
+    return np.empty((len(scores), 2)) if is_small and inputs.sample_weight is None else None
 
 
 MATRIX_ESTIMATORS: dict[str, Callable[[Tally], Reals]] = {

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.core._interval_records import LEVEL, TRUTH, Interval
-from rankprune.core.classes._class_counts import SURE_EDGES
+from rankprune.core.classes._class_loops import SURE_EDGES
 from rankprune.core.classes._matrix_estimators import Tally, confident_counts, prediction_table
 from rankprune.core.classes._noise_matrix import MatrixIntervals, NoiseMatrix
 

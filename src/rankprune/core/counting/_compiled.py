@@ -6,13 +6,7 @@ into vector instructions.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from rankprune.core._inputs import BoolArray, FloatArray
@@ -20,6 +14,7 @@ from rankprune.core.counting import _loops
 from rankprune.core.counting._bins import FIRST_CODE, LOWEST_BITS, MIDDLE, N_BINS, SHIFT
 from rankprune.core.counting._exact_sums import UNIT_EXPONENT, bits_of, exact_sums, value_of
 from rankprune.core.counting._loops import Grid
+from rankprune.core.counting._numba import float_bits, jit
 
 # Added to a value in [0, 1], the first leaves its leading bits, down to 2**-36, in the last bits of
 # the sum; the second does so with the rest, down to 2**-72, and so on.
@@ -31,24 +26,6 @@ _COARSE_BITS, _FINE_BITS, _FINER_BITS, _FINEST_BITS = (
 _ONE = bits_of(1.0)
 # Number of rows that are tested together before any of them is copied.
 _GROUP = 32
-
-
-def _jit(function: Any) -> Any:
-    """Return a function that is compiled on its first call, and cached on disk if possible."""
-    try:
-        return numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache is writable
-        return numba.njit(nogil=True)(function)
-
-
-@intrinsic
-def _bits(_context: Any, _value: Any) -> Any:
-    """Return the bits of a float64 as an integer."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.int64(types.float64), generate
 
 
 def prepared(values: FloatArray) -> FloatArray:
@@ -64,11 +41,11 @@ def extremes(values: FloatArray) -> tuple[float, float]:
     return value_of(smallest), value_of(largest)
 
 
-@_jit
+@jit
 def _extreme_bits(values):
     smallest, largest = _ONE, 0
     for i in range(len(values)):
-        bits = _bits(np.float64(values[i]))
+        bits = float_bits(np.float64(values[i]))
         smallest, largest = min(smallest, bits), max(largest, bits)
     return smallest, largest
 
@@ -99,7 +76,7 @@ def _joined(sums: list[int], bits: int) -> tuple[int, int]:
     )
 
 
-@_jit
+@jit
 def _sums(labels, values):
     coarse = fine = positive_coarse = positive_fine = n_positive = n_exact = 0
     for i in range(len(values)):
@@ -108,7 +85,7 @@ def _sums(labels, values):
         rest = value - (high - _COARSE)
         low = rest + _FINE
         n_exact += np.int64(rest == low - _FINE)
-        high_bits, low_bits = _bits(high) - _COARSE_BITS, _bits(low) - _FINE_BITS
+        high_bits, low_bits = float_bits(high) - _COARSE_BITS, float_bits(low) - _FINE_BITS
         coarse += high_bits
         fine += low_bits
         positive_coarse += high_bits & -label
@@ -117,7 +94,7 @@ def _sums(labels, values):
     return n_positive, n_exact, coarse, fine, positive_coarse, positive_fine
 
 
-@_jit
+@jit
 def _tiny_rest(labels, values, n_tiny):
     tiny, chosen, found = np.empty(n_tiny), np.empty(n_tiny), 0
     for i in range(len(values)):
@@ -132,7 +109,7 @@ def _tiny_rest(labels, values, n_tiny):
     return tiny, chosen
 
 
-@_jit
+@jit
 def _sums_of_rest(labels, values):
     coarse = fine = positive_coarse = positive_fine = n_exact = 0
     for i in range(len(values)):
@@ -143,7 +120,7 @@ def _sums_of_rest(labels, values):
         rest -= high - _FINER
         low = rest + _FINEST
         n_exact += np.int64(rest == low - _FINEST)
-        high_bits, low_bits = _bits(high) - _FINER_BITS, _bits(low) - _FINEST_BITS
+        high_bits, low_bits = float_bits(high) - _FINER_BITS, float_bits(low) - _FINEST_BITS
         coarse += high_bits
         fine += low_bits
         positive_coarse += high_bits & -label
@@ -158,11 +135,11 @@ def add_to_histogram(
     _add_to_histogram(counts.reshape(-1), *grid, is_positive.view(np.uint8), values)
 
 
-@_jit
+@jit
 def _add_to_histogram(flat, lowest, shift, first, labels, values):
     n_bins = len(flat) // 2
     for i in range(len(values)):
-        code = max(_bits(np.float64(values[i])), lowest) >> shift
+        code = max(float_bits(np.float64(values[i])), lowest) >> shift
         flat[code - first + n_bins * np.int64(labels[i])] += 1
 
 
@@ -174,14 +151,14 @@ def add_to_sketch(
     return sums
 
 
-@_jit
+@jit
 def _add_to_sketch(flat, labels, values):
     total = positive = 0
     for i in range(len(values)):
         value, label = np.float64(values[i]), np.int64(labels[i])
         rest = 1.0 - value
         is_upper = np.int64(rest < value)
-        code = (max(_bits(min(value, rest)), LOWEST_BITS) >> SHIFT) - FIRST_CODE
+        code = (max(float_bits(min(value, rest)), LOWEST_BITS) >> SHIFT) - FIRST_CODE
         code = min(code, MIDDLE)
         flat[code + is_upper * (N_BINS - 1 - 2 * code) + N_BINS * label] += 1
         units = np.int64(value * 1073741824.0 + 0.5)
@@ -200,7 +177,7 @@ def count_beyond(
     return found
 
 
-@_jit
+@jit
 def _count_beyond(labels, values, upper, lower):
     above_positive = n_above = below_positive = n_below = 0
     for i in range(len(values)):
@@ -222,7 +199,7 @@ def values_between(
     return found[:n_found].copy()
 
 
-@_jit
+@jit
 def _count_between(labels, values, wanted, low, high):
     count = 0
     for i in range(len(values)):
@@ -231,7 +208,7 @@ def _count_between(labels, values, wanted, low, high):
     return count
 
 
-@_jit
+@jit
 def _copy_between(found, labels, values, wanted, low, high):
     n_found, n_rows = 0, len(values)
     for start in range(0, n_rows, _GROUP):
@@ -252,7 +229,7 @@ def mark_beyond(
     _mark_beyond(mask.view(np.uint8), is_positive.view(np.uint8), values, *cutoffs)
 
 
-@_jit
+@jit
 def _mark_beyond(mask, labels, values, below, above):
     for i in range(len(values)):
         value, label = np.float64(values[i]), labels[i]

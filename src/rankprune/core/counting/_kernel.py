@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from functools import cache
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core.counting import _loops
 from rankprune.core.counting._loops import Grid
 
-# Loading the compiled loops takes about as long as NumPy takes for this many rows.
+# Loading the compiled loops takes about as long as NumPy takes for this many values.
 _WORTH_LOADING = 100_000_000
-# Fewer rows than this are not worth a call of the compiled loops, even once they are loaded.
+# Fewer values than this are not worth a call of the compiled loops, even once they are loaded.
 _WORTH_CALLING = 1 << 14
 
 
@@ -55,28 +55,31 @@ class Kernel(Protocol):
 
 
 class _Seen:
-    """Number of rows that NumPy has processed so far."""
+    """Number of values that NumPy has processed so far."""
 
-    n_rows = 0
+    n_values = 0
 
 
 def kernel_for(n_rows: int) -> Kernel:
-    """Return the loops to use for this many rows.
+    """Return the loops over rows of two labels to use for this many of them."""
+    compiled = compiled_if_worth_it("rankprune.core.counting._compiled", n_rows)
+    return cast(Kernel, _loops if compiled is None else compiled)
 
-    The compiled ones need numba. They are loaded once NumPy has spent about as long as loading
-    takes, or immediately if numba is already loaded; the results are the same.
+
+def compiled_if_worth_it(module: str, n_values: int) -> Any | None:
+    """Return a module of compiled loops if they are worth using for this many values.
+
+    They need numba. They are loaded once NumPy has spent about as long as loading takes, or
+    immediately if numba is already loaded; the results are the same.
     """
-    _Seen.n_rows += n_rows
-    if n_rows >= _WORTH_CALLING and ("numba" in sys.modules or _Seen.n_rows >= _WORTH_LOADING):
-        compiled = _compiled()
-        if compiled is not None:
-            return compiled
-    return cast(Kernel, _loops)
+    _Seen.n_values += n_values
+    is_loaded = "numba" in sys.modules or _Seen.n_values >= _WORTH_LOADING
+    return _compiled(module) if n_values >= _WORTH_CALLING and is_loaded else None
 
 
 @cache
-def _compiled() -> Kernel | None:
+def _compiled(module: str) -> Any | None:
     try:
-        return cast(Kernel, importlib.import_module("rankprune.core.counting._compiled"))
+        return importlib.import_module(module)
     except ImportError:  # numba is missing, or does not support this NumPy yet
         return None
