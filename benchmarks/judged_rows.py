@@ -49,7 +49,8 @@ from rankprune.experiments._left_out_ranges import blind_networks, network_witho
 from rankprune.experiments._people import people_rows
 from rankprune.experiments._table import Table
 from rankprune.experiments.candidates import _scored_rows
-from rankprune.run._audited_check import _contradicts, _design_rates, _rates_of
+from rankprune.run._audited_check import contradicts
+from rankprune.run._audited_rates import design_rates, with_model
 from rankprune.run._judged_rows import OpenRows
 
 Reals = np.ndarray[Any, np.dtype[np.float64]]
@@ -185,9 +186,10 @@ class Auditor:
     def _result(self, posterior: Posterior) -> Reals:
         """Return what `settle` would answer."""
         found = self._found
-        rates = _rates_of(found, posterior)
-        contradicts = _contradicts(rates, found.rates)
-        if contradicts:
+        rates = with_model(found, posterior, None)
+        assert found.rates.intervals is not None
+        against = contradicts(rates, found.rates.intervals.wrong_share)
+        if against:
             judged, wrong = posterior.judged, posterior.wrong
             stratum = np.repeat(np.arange(len(judged)), judged)
             before = np.repeat(np.cumsum(judged) - judged, judged)
@@ -200,14 +202,14 @@ class Auditor:
                 np.ones(len(stratum), dtype=bool),
                 LEVEL,
             )
-            rates = _design_rates(found.rates, by_answers)
+            rates = design_rates(found.rates, by_answers)
         assert rates.intervals is not None
         ends = [
             end
             for name in QUANTITIES
             for end in (getattr(rates.intervals, name).low, getattr(rates.intervals, name).high)
         ]
-        return np.array([*ends, rates.wrong_share, float(contradicts)])
+        return np.array([*ends, rates.wrong_share, float(against)])
 
 
 def open_rows(population: Population) -> OpenRows:

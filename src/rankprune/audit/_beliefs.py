@@ -9,6 +9,7 @@ no model, so answers that contradict the model overrule it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,36 +18,36 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
 from rankprune.audit._strata import Strata
-from rankprune.core import NoiseRates
+from rankprune.core import Interval, NoiseRates
 
 Reals = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 # Number of draws before and after rows are judged.
-_N_DRAWS, _N_KEPT = 8000, 1000
+N_DRAWS, _N_KEPT = 8000, 1000
 # Shape of the range of the share of wrong labels, on the square root scale: how far it reaches at
 # several levels, in units of what it reaches at 95 %. These are medians over the bank of problems.
 _LEVELS = np.array([0.5, 0.8, 0.95, 0.99])
 _BELOW, _ABOVE = np.array([0.14, 0.4, 1.0, 1.48]), np.array([0.48, 0.7, 1.0, 1.19])
 # Mass at or above which fewer wrong labels than the range allows are not believed; see `_totals`.
 _FARTHEST = 0.95
-_LEAST, _MOST = 2e-4, 0.98
+LEAST, MOST = 2e-4, 0.98
 # Share of the draws that follow no model, and the exponent by which they prefer small shares.
 _VAGUE, _VAGUE_POWER = 0.1, 2
 # On the log-odds scale: how uncertain it is at least and at most which label the wrong ones have.
-_SPLIT = (0.3, 2.0)
+SPLIT = (0.3, 2.0)
 # On the same scale: how much the share of a stratum deviates from what its draw expects.
 _DEVIATION = 1.2
 # Both have heavy tails, with so many degrees of freedom, and this quantile of the highest 2.5 %.
-_FREEDOM, _TAIL = 3.0, 3.18
+FREEDOM, TAIL = 3.0, 3.18
 # Steepness of the expected chances along the suspicion: its middle, spread and degrees of freedom.
-_STEEPNESS = (0.95, 0.5, 3.0)
-_STEEPEST = 4.0
-_LEAST_SPLIT = 0.003
+STEEPNESS = (0.95, 0.5, 3.0)
+STEEPEST = 4.0
+LEAST_SPLIT = 0.003
 # Expected chances are log-odds between these, in so many groups of rows of each stratum.
 _LEAST_CHANCE, _N_GROUPS = 1e-3, 4
 _N_NODES = 25
-_NODES = _DEVIATION * stdtrit(_FREEDOM, (np.arange(_N_NODES) + 0.5) / _N_NODES)
+_NODES = _DEVIATION * stdtrit(FREEDOM, (np.arange(_N_NODES) + 0.5) / _N_NODES)
 # Log-odds at which the likelihood of every answer is tabulated.
 _STEPS_PER_UNIT, _REACH = 10, 12.0
 _GRID = np.arange(-_REACH, _REACH + 1e-9, 1 / _STEPS_PER_UNIT)
@@ -71,8 +72,8 @@ class Beliefs:
     ----------
     sizes : ndarray of int
         Number of rows in each stratum.
-    is_positive : ndarray of bool
-        The label of each stratum.
+    group : ndarray of int
+        The number of each stratum's label or group of labels; of two labels, 1 is positive.
     log_odds : ndarray of shape (n_draws, n_strata)
         What each draw expects of each stratum.
     ends, factors : ndarray
@@ -81,10 +82,15 @@ class Beliefs:
     """
 
     sizes: Counts
-    is_positive: NDArray[np.bool_]
+    group: NDArray[np.intp]
     log_odds: Reals
     ends: Reals
     factors: Reals
+
+    @property
+    def is_positive(self) -> NDArray[np.bool_]:
+        """Return the label of each stratum, if there are two."""
+        return np.asarray(self.group == 1)
 
     @property
     def parts(self) -> Reals:
@@ -155,31 +161,68 @@ def believe(
     """
     sizes, is_positive = np.array(strata.sizes), np.array(strata.is_positive)
     prevalence = float(sizes[is_positive].sum() / sizes.sum())
-    levels, ends = _range_of_total(rates)
-    totals = _totals(levels, ends, generator)
-    is_vague = generator.random(_N_DRAWS) < _VAGUE
-    totals = np.where(is_vague, 0.6 * generator.random(_N_DRAWS) ** _VAGUE_POWER, totals)
-    totals = np.clip(totals, _LEAST, _MOST)
-    of_label = _split(totals, rates, prevalence, generator)
-    log_odds = np.empty((_N_DRAWS, len(sizes)))
+    assert rates.intervals is not None  # estimated rates have some
+    drawn = draw_totals(rates.wrong_share, rates.intervals.wrong_share, generator)
+    of_label = _split(drawn.totals, rates, prevalence, generator)
+    log_odds = np.empty((N_DRAWS, len(sizes)))
     for label in (True, False):
         numbers = np.flatnonzero(is_positive == label)
         if len(numbers):
             steepness = np.where(
-                is_vague,
-                generator.random(_N_DRAWS),
-                _STEEPNESS[0] + _STEEPNESS[1] * generator.standard_t(_STEEPNESS[2], _N_DRAWS),
+                drawn.is_vague,
+                generator.random(N_DRAWS),
+                STEEPNESS[0] + STEEPNESS[1] * generator.standard_t(STEEPNESS[2], N_DRAWS),
             )
-            log_odds[:, numbers] = _spread(
-                of_label[label], np.clip(steepness, 0.0, _STEEPEST), strata, chances, numbers
+            log_odds[:, numbers] = spread_over_strata(
+                of_label[label], steepness, strata, chances, numbers
             )
-    log_odds = np.clip(log_odds, -_REACH + 0.5, _REACH - 0.5)
-    nodes = _NODES[generator.integers(0, _N_NODES, log_odds.shape)]
-    found = expit(log_odds + nodes) @ (sizes / sizes.sum())
-    mass = np.diff(np.concatenate([[0.0], levels, [1.0]]))
-    now = np.bincount(np.searchsorted(ends, found), minlength=len(mass)) / _N_DRAWS
-    factors = np.divide(mass, now, out=np.ones(len(mass)), where=now > 0)
-    return Beliefs(sizes, is_positive, log_odds, ends, factors)
+    return drawn.beliefs(strata, log_odds, generator)
+
+
+@dataclass(frozen=True)
+class DrawnTotals:
+    """Draws of the share of all labels that are wrong, as the noise estimator believes.
+
+    Attributes
+    ----------
+    levels, ends : ndarray
+        Its range: the shares below which the total lies at some levels.
+    is_vague : ndarray of bool of shape (n_draws,)
+        Which draws follow no model.
+    totals : ndarray of shape (n_draws,)
+    """
+
+    levels: Reals
+    ends: Reals
+    is_vague: NDArray[np.bool_]
+    totals: Reals
+
+    def beliefs(self, strata: Strata, log_odds: Reals, generator: np.random.Generator) -> Beliefs:
+        """Return beliefs that have this range, given what each draw expects of each stratum."""
+        sizes = np.array(strata.sizes)
+        log_odds = np.clip(log_odds, -_REACH + 0.5, _REACH - 0.5)
+        nodes = _NODES[generator.integers(0, _N_NODES, log_odds.shape)]
+        found = expit(log_odds + nodes) @ (sizes / sizes.sum())
+        mass = np.diff(np.concatenate([[0.0], self.levels, [1.0]]))
+        now = np.bincount(np.searchsorted(self.ends, found), minlength=len(mass)) / N_DRAWS
+        factors = np.divide(mass, now, out=np.ones(len(mass)), where=now > 0)
+        return Beliefs(sizes, np.array(strata.group), log_odds, self.ends, factors)
+
+
+def draw_totals(point: float, interval: Interval, generator: np.random.Generator) -> DrawnTotals:
+    """Return draws of the share of all labels that are wrong, given its estimate and range."""
+    levels, ends = _range_of_total(point, interval)
+    totals = _totals(levels, ends, generator)
+    is_vague = generator.random(N_DRAWS) < _VAGUE
+    totals = np.where(is_vague, 0.6 * generator.random(N_DRAWS) ** _VAGUE_POWER, totals)
+    return DrawnTotals(levels, ends, is_vague, np.clip(totals, LEAST, MOST))
+
+
+def vague_totals(generator: np.random.Generator) -> DrawnTotals:
+    """Return draws of a share that may be anything, small ones more often than large ones."""
+    none, is_vague = np.zeros(0), np.ones(N_DRAWS, dtype=bool)
+    totals = np.clip(generator.random(N_DRAWS) ** _VAGUE_POWER, LEAST, MOST)
+    return DrawnTotals(none, none, is_vague, totals)
 
 
 def update(
@@ -211,11 +254,9 @@ def update(
     return Posterior(beliefs, judged, wrong, rates, (wrong + others) / beliefs.sizes, counts)
 
 
-def _range_of_total(rates: NoiseRates) -> tuple[Reals, Reals]:
+def _range_of_total(estimate: float, interval: Interval) -> tuple[Reals, Reals]:
     """Return levels, and the shares of wrong labels below which the total lies at each of them."""
-    assert rates.intervals is not None  # estimated rates have some
-    total = rates.intervals.wrong_share
-    point, low, high = np.sqrt([rates.wrong_share, total.low, total.high])
+    point, low, high = np.sqrt([estimate, interval.low, interval.high])
     below, above = point - (point - low) * _BELOW, point + (high - point) * _ABOVE
     ends = np.maximum(np.concatenate([below[::-1], [point], above]), 0.0) ** 2
     levels = np.concatenate([(1 - _LEVELS[::-1]) / 2, [0.5], (1 + _LEVELS) / 2])
@@ -230,11 +271,11 @@ def _totals(levels: Reals, ends: Reals, generator: np.random.Generator) -> Reals
     The last half percent reaches far beyond the range.
     """
     if not len(ends):
-        return np.full(_N_DRAWS, _LEAST)
-    level = generator.permutation((np.arange(_N_DRAWS) + generator.random(_N_DRAWS)) / _N_DRAWS)
+        return np.full(N_DRAWS, LEAST)
+    level = generator.permutation((np.arange(N_DRAWS) + generator.random(N_DRAWS)) / N_DRAWS)
     known = np.concatenate([[0.0], levels, [1.0]])
     found = np.interp(level, known, np.concatenate([[0.3 * ends[0]], ends, [ends[-1]]]))
-    beyond = ends[-1] + max(_FARTHEST - ends[-1], 0.0) * generator.random(_N_DRAWS) ** 2
+    beyond = ends[-1] + max(_FARTHEST - ends[-1], 0.0) * generator.random(N_DRAWS) ** 2
     return np.asarray(np.where(level > levels[-1], beyond, found))
 
 
@@ -242,23 +283,23 @@ def _split(
     totals: Reals, rates: NoiseRates, prevalence: float, generator: np.random.Generator
 ) -> dict[bool, Reals]:
     """Return the share of wrong labels of each label, given the share of all labels."""
-    wrong_positive = prevalence * max(rates.positive_label_error_rate, _LEAST_SPLIT)
-    wrong_negative = (1 - prevalence) * max(rates.negative_label_error_rate, _LEAST_SPLIT)
+    wrong_positive = prevalence * max(rates.positive_label_error_rate, LEAST_SPLIT)
+    wrong_negative = (1 - prevalence) * max(rates.negative_label_error_rate, LEAST_SPLIT)
     middle = np.clip(wrong_positive / (wrong_positive + wrong_negative), 0.02, 0.98)
     spread = _spread_of_split(rates, prevalence)
-    share = expit(logit(middle) + spread * generator.standard_t(_FREEDOM, _N_DRAWS))
-    least = np.clip((totals - _MOST * (1 - prevalence)) / totals, 0, 1)
-    share = np.clip(share, least, np.maximum(np.clip(_MOST * prevalence / totals, 0, 1), least))
+    share = expit(logit(middle) + spread * generator.standard_t(FREEDOM, N_DRAWS))
+    least = np.clip((totals - MOST * (1 - prevalence)) / totals, 0, 1)
+    share = np.clip(share, least, np.maximum(np.clip(MOST * prevalence / totals, 0, 1), least))
     return {
-        True: np.clip(totals * share / max(prevalence, 1e-12), _LEAST, _MOST),
-        False: np.clip(totals * (1 - share) / max(1 - prevalence, 1e-12), _LEAST, _MOST),
+        True: np.clip(totals * share / max(prevalence, 1e-12), LEAST, MOST),
+        False: np.clip(totals * (1 - share) / max(1 - prevalence, 1e-12), LEAST, MOST),
     }
 
 
 def _spread_of_split(rates: NoiseRates, prevalence: float) -> float:
     """Return how uncertain it is which label the wrong ones have, by the ranges of both labels."""
     assert rates.intervals is not None
-    total = max(rates.wrong_share, _LEAST)
+    total = max(rates.wrong_share, LEAST)
     halves = []
     for part, interval in (
         (prevalence, rates.intervals.positive_label_error_rate),
@@ -266,17 +307,23 @@ def _spread_of_split(rates: NoiseRates, prevalence: float) -> float:
     ):
         low, high = np.clip(part * np.array([interval.low, interval.high]) / total, 0.02, 0.98)
         halves.append((logit(high) - logit(low)) / 2)
-    return float(np.clip(np.mean(halves) / _TAIL, *_SPLIT))
+    return float(np.clip(np.mean(halves) / TAIL, *SPLIT))
 
 
-def _spread(
-    of_label: Reals, steepness: Reals, strata: Strata, chances: Reals, numbers: NDArray[np.intp]
+def spread_over_strata(
+    of_label: Reals,
+    steepness: Reals,
+    strata: Strata,
+    chances: Reals,
+    numbers: NDArray[np.intp],
+    levels_of: Callable[[Reals, Reals, Reals, Reals], Reals] | None = None,
 ) -> Reals:
     """Return the log-odds that each draw expects in each stratum of one label.
 
     Along the expected chances, log-odds rise by a factor, from a level with which the share of the
-    label comes out.
+    label comes out: by default, it is searched for draw by draw.
     """
+    steepness = np.clip(steepness, 0.0, STEEPEST)
     expected, rows, stratum = [], [], []
     for place, number in enumerate(numbers.tolist()):
         inside = np.sort(chances[strata.of_row == number])
@@ -285,13 +332,8 @@ def _spread(
             rows.append(len(group))
             stratum.append(place)
     weight = np.array(rows) / sum(rows)
-    sloped = steepness[:, None] * np.array(expected)
-    low, high = np.full(_N_DRAWS, -40.0), np.full(_N_DRAWS, 40.0)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        share = _mean_share(sloped + middle[:, None]) @ weight
-        low, high = np.where(share < of_label, (middle, high), (low, middle))
-    chance = expit(sloped + ((low + high) / 2)[:, None])
+    levels = (levels_of or _by_halving)(np.array(expected), weight, steepness, of_label)
+    chance = expit(steepness[:, None] * np.array(expected) + levels[:, None])
     is_in = np.array(stratum)[:, None] == np.arange(len(numbers))
     mean = (
         chance @ (is_in * np.array(rows)[:, None]) / (is_in * np.array(rows)[:, None]).sum(axis=0)
@@ -299,7 +341,17 @@ def _spread(
     return np.asarray(logit(np.clip(mean, 1e-6, 1 - 1e-6)))
 
 
-def _mean_share(log_odds: Reals) -> Reals:
+def _by_halving(expected: Reals, weight: Reals, steepness: Reals, of_label: Reals) -> Reals:
+    sloped = steepness[:, None] * expected
+    low, high = np.full(N_DRAWS, -40.0), np.full(N_DRAWS, 40.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        share = mean_share(sloped + middle[:, None]) @ weight
+        low, high = np.where(share < of_label, (middle, high), (low, middle))
+    return np.asarray((low + high) / 2)
+
+
+def mean_share(log_odds: Reals) -> Reals:
     """Return the mean share of wrong labels at log-odds, deviations included, between grid points.
 
     The points are evenly spaced, so none has to be searched for, as `numpy.interp` does.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from rankprune.audit._estimate import judged_wrong
+from rankprune.audit._estimate import judged_codes
 from rankprune.audit._sample import AuditSample
 from rankprune.core._inputs import BoolArray, FloatArray, rows_equal_to, validate_predictions
 
@@ -47,14 +47,15 @@ def compare_errors(
     >>> round(before, 3), after, high < 0
     (0.048, 0.0, True)
     """
-    is_wrong, is_sure = judged_wrong(sample, answers)
+    right = judged_codes(sample, answers)
+    is_sure = right >= 0
     if not is_sure.any():
         raise ValueError(
             "answers must hold at least one label; all of them are None. Judge some rows first."
         )
-    truth = sample.is_positive ^ is_wrong
+    truth = np.where(is_sure, right, sample.given)
     errors = [
-        rows_equal_to(validate_predictions(one, len(truth), name), sample.positive) != truth
+        _are_wrong(sample, truth, validate_predictions(one, len(truth), name))
         for one, name in ((before, "before"), (after, "after"))
     ]
     share = np.asarray(sample.sizes) / sum(sample.sizes)
@@ -75,3 +76,14 @@ def compare_errors(
     half = _Z * float(np.sqrt((share**2 * left * variance).sum()))
     middle = means[1] - means[0]
     return means[0], means[1], max(-1.0, middle - half), min(1.0, middle + half)
+
+
+def _are_wrong(sample: AuditSample, truth: NDArray[np.intp], predicted: NDArray[Any]) -> BoolArray:
+    """Return which predictions are wrong, given the numbers of the right labels."""
+    if not sample.classes:
+        return np.asarray(rows_equal_to(predicted, sample.positive) != (truth == 1))
+    is_right = np.zeros(len(truth), dtype=bool)
+    for code in np.unique(truth).tolist():
+        rows = truth == code
+        is_right[rows] = rows_equal_to(predicted[rows], sample.classes[code])
+    return ~is_right

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankprune.audit._answered_strata import COVERS, AnsweredStrata, clipped_interval, sum_of
+from rankprune.audit._class_estimate import ClassAuditEstimate, estimate_class_shares
 from rankprune.audit._sample import AuditSample
 from rankprune.core import Interval
 from rankprune.core._inputs import BoolArray, are_equal, is_missing
 from rankprune.core._melded_intervals import Part, melded_lower_limit, melded_upper_limit
 from rankprune.core._parameters import validate_level
-from rankprune.core._stratified_limits import total_at_most, total_limits
 
-COVERS = "the random choice of rows, but not mistakes in the answers"
 METHOD = (
     "for shares of given labels, totals that the stratified estimate does not refute, by its exact "
     "distribution at the likeliest shares of the strata, drawn without replacement; for noise "
@@ -30,6 +30,8 @@ METHOD = (
     "unsure answers count as correct labels for the lower limit and as wrong labels for the upper "
     "limit"
 )
+# As many label values are listed in an error.
+_MOST_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,9 @@ class AuditEstimate:
         return "\n".join(lines)
 
 
-def estimate(sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95) -> AuditEstimate:
+def estimate(
+    sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95
+) -> AuditEstimate | ClassAuditEstimate:
     """Return how many labels are wrong, from the answers about a random sample.
 
     Parameters
@@ -110,9 +114,9 @@ def estimate(sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95
 
     Returns
     -------
-    AuditEstimate
-        An interval for each share. Estimates leave out rows without an answer; the intervals allow
-        for either answer.
+    AuditEstimate or ClassAuditEstimate
+        Of two labels, or of more. An interval for each share. Estimates leave out rows without an
+        answer; the intervals allow for either answer.
 
     Notes
     -----
@@ -136,13 +140,21 @@ def estimate(sample: AuditSample, answers: Sequence[Any], *, level: float = 0.95
     4.8% (3.5% to 6.4%)
     """
     is_wrong, is_sure = judged_wrong(sample, answers)
-    return estimate_shares(
-        sample.sizes, sample.kinds, sample.stratum, is_wrong, is_sure, validate_level(level)
-    )
+    level = validate_level(level)
+    if sample.classes:
+        return estimate_class_shares(sample, is_wrong, is_sure, level)
+    return estimate_shares(sample.sizes, sample.kinds, sample.stratum, is_wrong, is_sure, level)
 
 
 def judged_wrong(sample: AuditSample, answers: Sequence[Any]) -> tuple[BoolArray, BoolArray]:
     """Return which labels of the sample are wrong, and which rows have a clear answer."""
+    right = judged_codes(sample, answers)
+    is_sure = right >= 0
+    return is_sure & (right != sample.given), is_sure
+
+
+def judged_codes(sample: AuditSample, answers: Sequence[Any]) -> NDArray[np.intp]:
+    """Return the number of each answer among the label values; -1 if it is not clear."""
     if not isinstance(sample, AuditSample):
         raise TypeError(
             f"sample must be an AuditSample, got {type(sample).__name__}. Pass what draw returns."
@@ -158,19 +170,26 @@ def judged_wrong(sample: AuditSample, answers: Sequence[Any]) -> tuple[BoolArray
             f"answers must have one answer for each of the {len(sample.rows)} rows of the sample, "
             f"got {len(given)}. Pass None for rows without an answer."
         )
-    is_positive = np.zeros(len(given), dtype=bool)
-    is_sure = np.zeros(len(given), dtype=bool)
+    codes = np.full(len(given), -1, dtype=np.intp)
     for position, answer in enumerate(given):
         if is_missing(answer):
             continue
-        if not (are_equal(answer, sample.positive) or are_equal(answer, sample.negative)):
+        equal = (code for code, value in enumerate(sample.values) if are_equal(answer, value))
+        codes[position] = next(equal, -1)
+        if codes[position] < 0:
             raise ValueError(
-                f"answers must be {sample.positive!r}, {sample.negative!r} or None; answer "
-                f"{position} is {answer!r}. Pass the correct label, not whether the given one is "
-                "correct."
+                f"answers must be {_choices(sample)} or None; answer {position} is {answer!r}. "
+                "Pass the correct label, not whether the given one is correct."
             )
-        is_sure[position], is_positive[position] = True, are_equal(answer, sample.positive)
-    return is_sure & (is_positive != sample.is_positive), is_sure
+    return codes
+
+
+def _choices(sample: AuditSample) -> str:
+    """Return the label values, or the first of many."""
+    if not sample.classes:
+        return f"{sample.positive!r}, {sample.negative!r}"
+    shown = ", ".join(map(repr, sample.classes[:_MOST_SHOWN]))
+    return shown + (", ..." if len(sample.classes) > _MOST_SHOWN else "")
 
 
 def estimate_shares(
@@ -182,75 +201,40 @@ def estimate_shares(
     level: float,
 ) -> AuditEstimate:
     """Return the interval of each share, from the stratum and the answer of each drawn row."""
-
-    def parts(marked: BoolArray, among: BoolArray | slice) -> list[Part]:
-        drawn, wrong = (
-            np.bincount(stratum[among][part], minlength=len(sizes)) for part in (..., marked)
-        )
-        return [Part(*counts) for counts in zip(sizes, drawn.tolist(), wrong.tolist(), strict=True)]
-
-    everything = slice(None)
-    best, worst = parts(is_wrong, everything), parts(is_wrong | ~is_sure, everything)
-    likely = _totals(parts(is_wrong[is_sure], is_sure), kinds)
     labels, suspects = ([kind[which] for kind in kinds] for which in (0, 1))
-
-    def share(chosen: Sequence[bool]) -> Interval | None:
-        """Return the share of wrong labels in some of the strata, or None if they are empty."""
-        n_chosen = _sum(sizes, chosen)
-        if not n_chosen:
-            return None
-        low, high = total_limits(_only(best, chosen), _only(worst, chosen), level)
-        return _interval(_sum(likely, chosen) / n_chosen, low / n_chosen, high / n_chosen)
+    found = AnsweredStrata(sizes, suspects, stratum, is_wrong, is_sure, level)
 
     def noise_rate(wrong_label: bool) -> Interval:
         """Return the share of the rows of a true class that have the other label."""
-        n_right = _sum(sizes, labels, not wrong_label)
+        n_right = sum_of(sizes, labels, not wrong_label)
 
         def of(wrong: Sequence[Any], signs: Sequence[bool]) -> Any:
-            right = n_right - _sum(wrong, signs, not wrong_label)
-            return _share_of(_sum(wrong, signs, wrong_label), right)
+            right = n_right - sum_of(wrong, signs, not wrong_label)
+            return _share_of(sum_of(wrong, signs, wrong_label), right)
 
-        (at_best, sign), (at_worst, _) = _pooled(best, labels), _pooled(worst, labels)
+        (at_best, sign), (at_worst, _) = _pooled(found.best, labels), _pooled(found.worst, labels)
         low = melded_lower_limit(at_best, lambda wrong: of(wrong, sign), (1 + level) / 2)
         high = melded_upper_limit(at_worst, lambda wrong: of(wrong, sign), (1 + level) / 2)
-        return _interval(of(likely, labels), low, high)
+        return clipped_interval(of(found.likely, labels), low, high)
 
     others = [not suspect for suspect in suspects]
-    whole, positive, negative = (
-        share(chosen) for chosen in ([True] * len(sizes), labels, [not label for label in labels])
-    )
-    assert whole is not None  # both labels have rows
-    assert positive is not None
+    positive, negative = found.share(labels), found.share([not label for label in labels])
+    assert positive is not None  # both labels have rows
     assert negative is not None
     return AuditEstimate(
-        wrong_share=whole,
+        wrong_share=found.whole(),
         positive_label_error_rate=positive,
         negative_label_error_rate=negative,
         positive_noise_rate=noise_rate(wrong_label=False),
         negative_noise_rate=noise_rate(wrong_label=True),
-        suspect_precision=share(suspects),
-        missed_share=share(others),
-        missed_at_most=(
-            int(total_at_most(_only(worst, others), level)) if _sum(sizes, others) else 0
-        ),
+        suspect_precision=found.share(suspects),
+        missed_share=found.share(others),
+        missed_at_most=found.n_at_most(others),
         n_rows=sum(sizes),
         n_drawn=len(stratum),
         n_unsure=int((~is_sure).sum()),
         level=level,
     )
-
-
-def _interval(estimate: Any, low: float, high: float) -> Interval:
-    return Interval(float(np.clip(estimate, low, high)), low, high, COVERS)
-
-
-def _only(parts: Sequence[Part], chosen: Sequence[bool]) -> list[Part]:
-    return [part for part, is_chosen in zip(parts, chosen, strict=True) if is_chosen]
-
-
-def _sum(wrong: Sequence[Any], signs: Sequence[bool], wanted: bool = True) -> Any:
-    """Return the sum over the strata, or pools of strata, with a sign."""
-    return sum(one for one, sign in zip(wrong, signs, strict=True) if sign == wanted)
 
 
 def _pooled(parts: list[Part], signs: list[bool]) -> tuple[list[Part], list[bool]]:
@@ -270,19 +254,6 @@ def _is_one_rate(parts: list[Part]) -> bool:
     """Return whether as many rows were drawn from each part as from all together, up to one."""
     every = reduce(Part.together, parts)
     return all(abs(one.drawn * every.size - every.drawn * one.size) <= every.size for one in parts)
-
-
-def _totals(parts: list[Part], kinds: Sequence[tuple[bool, bool]]) -> list[float]:
-    """Return the estimated number of wrong rows in each stratum.
-
-    Strata without answers take the rate of all suspects or of all others, or else 0.5.
-    """
-    totals = []
-    for part, (_, suspect) in zip(parts, kinds, strict=True):
-        same = [one for one, kind in zip(parts, kinds, strict=True) if kind[1] == suspect]
-        known = part if part.drawn else reduce(Part.together, same)
-        totals.append(part.size * (known.wrong / known.drawn if known.drawn else 0.5))
-    return totals
 
 
 def _share_of(part: Any, rest: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.audit._beliefs import Beliefs, Posterior, update
+from rankprune.audit._beliefs import Posterior, update
 
 Reals = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -42,7 +42,7 @@ def next_counts(posterior: Posterior, n: int, aim: Reals, *, left: Counts | None
     answer = posterior.weight @ (posterior.rates * (1 - posterior.rates))
     answer = np.maximum(answer, _LEAST_VARIANCE)
     found = np.zeros(len(left), dtype=np.int64)
-    first = _unsuspicious(beliefs, n, aim)
+    first = _unsuspicious(posterior, n, aim)
     while found.sum() < n:
         gain = (covariance @ aim) ** 2 / (np.diag(covariance) + answer)
         wanted = first[found.sum()] if found.sum() < len(first) else int(np.argmax(gain))
@@ -55,21 +55,31 @@ def next_counts(posterior: Posterior, n: int, aim: Reals, *, left: Counts | None
     return found
 
 
-def _unsuspicious(beliefs: Beliefs, n: int, aim: Reals) -> list[int]:
+def _unsuspicious(posterior: Posterior, n: int, aim: Reals) -> list[int]:
     """Return the strata of the rows that are drawn whatever the model believes."""
-    last = [
-        int(np.flatnonzero(beliefs.is_positive == label)[-1])
-        for label in (True, False)
-        if (beliefs.is_positive == label).any()
-    ]
+    beliefs = posterior.beliefs
+    groups = dict.fromkeys(beliefs.group.tolist())
+    last = [int(np.flatnonzero(beliefs.group == number)[-1]) for number in groups]
     last = [number for number in last if aim[number] > 0] or last
     total = max(round(_LEAST_UNSUSPICIOUS * n), 1)
+    if len(last) > total:
+        return _in_turn(last, beliefs.sizes[last], posterior.judged[last], total)
     sizes = beliefs.sizes[last] / beliefs.sizes[last].sum()
     return [
         number
         for number, part in zip(last, sizes.tolist(), strict=True)
         for _ in range(max(round(total * part), 1))
     ]
+
+
+def _in_turn(strata: list[int], sizes: Counts, judged: Counts, n: int) -> list[int]:
+    """Return strata in turn, so that rows are drawn in proportion to size over many batches."""
+    drawn, found = judged.copy(), []
+    for _ in range(n):
+        place = int(np.argmax(sizes / (drawn + 1)))
+        drawn[place] += 1
+        found.append(strata[place])
+    return found
 
 
 def planned_widths(

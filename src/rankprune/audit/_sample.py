@@ -14,13 +14,9 @@ from rankprune.core import NoiseRates
 from rankprune.core._inputs import (
     BoolArray,
     FloatArray,
-    validate_labels,
-    validate_mask,
     validate_probabilities,
 )
 from rankprune.core._noise_rates import validate_noise_rates
-from rankprune.core._parameters import validate_count
-from rankprune.core._random import RandomState, as_generator
 
 # Label and suspect of the strata of a draw without scores.
 FOUR = ((True, True), (True, False), (False, True), (False, False))
@@ -35,7 +31,7 @@ _FEWEST_SUSPECT, _FEWEST_LABEL = 0.05, 0.125
 # As if at least so many rows of the sample were wrong, wherever they are drawn: no row is certain.
 _LEAST_WRONG, _MOST_FLOOR = 3.0, 0.25
 # Zones of each label in samples of fewer than so many rows, and in larger ones.
-_SMALL, _FEW_ZONES, _ZONES = 80, 3, 4
+SMALL, FEW_ZONES, ZONES = 80, 3, 4
 
 
 @dataclass(frozen=True)
@@ -48,15 +44,22 @@ class AuditSample:
         Positions of the rows, counted from 0, in the random order in which to judge them.
     is_positive, suspect : ndarray of bool
         Their given labels, and whether they are suspects; hide both from the person who judges.
+        If there are more than two labels, ``codes`` says which, and ``is_positive`` is False.
     stratum : ndarray of int
         The stratum that each row was drawn from.
     sizes : tuple of int
         Number of rows in each stratum.
     positive, negative : object
-        The two label values.
+        The two label values; None if there are more.
     kinds : tuple of (bool, bool)
         Label of each stratum (True for the positive one), and whether it holds suspects. By
         default: suspects and others with the positive label, then with the negative label.
+    classes : tuple
+        If there are more than two labels: their values.
+    codes : ndarray of int or None
+        And the number of each row's given label among them.
+    sizes_by_label : ndarray of shape (n_strata, n_classes) or None
+        And the number of rows with each label in each stratum.
 
     Examples
     --------
@@ -76,86 +79,24 @@ class AuditSample:
     positive: Any
     negative: Any
     kinds: tuple[tuple[bool, bool], ...] = FOUR
+    classes: tuple[Any, ...] = ()
+    codes: NDArray[np.intp] | None = None
+    sizes_by_label: NDArray[np.int64] | None = None
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """Return the label values; of two, the negative one comes first."""
+        return self.classes or (self.negative, self.positive)
+
+    @property
+    def given(self) -> NDArray[np.intp]:
+        """Return the number of each row's given label among ``values``."""
+        return self.is_positive.astype(np.intp) if self.codes is None else self.codes
 
     @property
     def drawn(self) -> tuple[int, ...]:
         """Return the number of rows drawn from each stratum."""
         return tuple(np.bincount(self.stratum, minlength=len(self.sizes)).tolist())
-
-
-def draw(
-    labels: ArrayLike,
-    suspects: ArrayLike,
-    n: int = 200,
-    *,
-    probabilities: ArrayLike | None = None,
-    noise_rates: NoiseRates | None = None,
-    pos_label: Any = None,
-    random_state: RandomState = None,
-) -> AuditSample:
-    """Return a random sample of rows to judge without seeing label or score.
-
-    Suspects are drawn more often than other rows, because more of them are wrong. If there are
-    enough such rows, at least a fifth of the sample are suspects, and at least a quarter have each
-    label (with noise rates, at least a twentieth and an eighth). The number of rows is fixed before
-    any is judged, so the intervals of `estimate` are valid.
-
-    Parameters
-    ----------
-    labels : array-like of shape (n_rows,)
-        Given labels, of any two values.
-    suspects : array-like of bool of shape (n_rows,)
-        Rows whose labels are likely wrong, such as ``prune_mask_`` of a classifier.
-    n : int, default=200
-        Number of rows to draw.
-    probabilities : array-like of shape (n_rows,), default=None
-        Out-of-fold probability of the positive label. Suspects and other rows are then divided
-        further, by how suspicious they are, which makes the intervals narrower.
-    noise_rates : NoiseRates, default=None
-        The model's estimate of how many labels are wrong, used with ``probabilities`` alone. It
-        decides where to divide, and how many rows to draw where. The intervals of `estimate` are
-        valid even if it is wrong.
-    pos_label : default=None
-        The positive label; by default the last of the two values in sorted order.
-    random_state : int, Generator, RandomState or None, default=None
-        Decides which rows are drawn and in which order.
-
-    Returns
-    -------
-    AuditSample
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rankprune import audit
-    >>> labels = np.repeat([0, 1], 500)
-    >>> suspects = np.arange(1000) % 10 == 0
-    >>> sample = audit.draw(labels, suspects, 100, random_state=0)
-    >>> len(sample.rows), sample.sizes, sample.drawn
-    (100, (50, 450, 50, 450), (10, 40, 10, 40))
-    """
-    read = validate_labels(labels, pos_label=pos_label)
-    is_positive, n_rows = read.is_positive, len(read.is_positive)
-    suspect = validate_mask(suspects, n_rows, "suspects", "suspects")
-    if validate_count(n, "n", 200) > n_rows:
-        raise ValueError(f"n must be at most the number of rows, {n_rows}, got {n}. Draw fewer.")
-    strata = Divided(is_positive, suspect, probabilities, noise_rates).strata(n)
-    rows = draw_rows(strata, allocate(strata, n), as_generator(random_state))
-    other = read.classes[read.classes != read.pos_label][0]
-    return AuditSample(
-        rows,
-        is_positive[rows],
-        suspect[rows],
-        strata.of_row[rows],
-        strata.sizes,
-        _plain(read.pos_label),
-        _plain(other),
-        kinds_of(strata),
-    )
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
 
 
 class Divided:
@@ -186,7 +127,7 @@ class Divided:
     def strata(self, n: int) -> Strata:
         """Return the strata for a sample of some size: more of them for larger ones."""
         if self._suspicion is not None:
-            n_zones = _FEW_ZONES if n < _SMALL else _ZONES
+            n_zones = FEW_ZONES if n < SMALL else ZONES
             return strata_of(
                 self._is_positive, self._suspicion, self._suspect, self._expected, n_zones
             )
@@ -198,9 +139,9 @@ class Divided:
 
 def kinds_of(strata: Strata) -> tuple[tuple[bool, bool], ...]:
     """Return the label of each stratum, and whether it holds suspects."""
+    labels = strata.is_positive or (False,) * len(strata.sizes)
     return tuple(
-        (label, bool(suspect))
-        for label, suspect in zip(strata.is_positive, strata.suspect, strict=True)
+        (label, bool(suspect)) for label, suspect in zip(labels, strata.suspect, strict=True)
     )
 
 
@@ -227,7 +168,7 @@ def allocate(strata: Strata, n: int) -> NDArray[np.intp]:
     """Return how many rows to draw from each stratum: more where answers are less certain."""
     rows = np.asarray(strata.sizes, dtype=np.float64)
     suspects = np.asarray([bool(suspect) for suspect in strata.suspect])
-    positives = np.asarray(strata.is_positive)
+    group = np.asarray(strata.group)
     least_suspect, least_label = _LEAST_SUSPECT, _LEAST_LABEL
     share: FloatArray = rows * np.where(suspects, *_DEVIATIONS)
     if None not in strata.expected:
@@ -236,8 +177,8 @@ def allocate(strata: Strata, n: int) -> NDArray[np.intp]:
         wrong = np.clip(np.asarray(strata.expected, dtype=np.float64), floor, 1 - floor)
         share = rows * np.sqrt(wrong * (1 - wrong))
     share = _with_minimum(share, suspects, least_suspect)
-    for label in (positives, ~positives):
-        share = _with_minimum(share, label, least_label)
+    for number in sorted(set(strata.group), reverse=True):
+        share = _with_minimum(share, group == number, least_label)
     wanted = np.zeros(len(rows))
     while (left := n - wanted.sum()) > 1e-9:
         # Rows that one stratum cannot supply are drawn from the others.

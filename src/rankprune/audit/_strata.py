@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,11 +42,13 @@ class Strata:
     sizes : tuple of int
         Number of rows in each stratum; no stratum is empty.
     is_positive : tuple of bool
-        The label of each stratum.
+        The label of each stratum; empty if there are more than two labels.
     suspect : tuple of bool or None
         Whether each stratum holds suspects (all of its rows) or other rows; None if unknown.
     expected : tuple of float or None
         Expected share of wrong labels in each stratum; None if unknown.
+    groups : tuple of int
+        If there are more than two labels: the number of each stratum's label, or group of labels.
 
     Examples
     --------
@@ -62,6 +65,12 @@ class Strata:
     is_positive: tuple[bool, ...]
     suspect: tuple[bool | None, ...]
     expected: tuple[float | None, ...]
+    groups: tuple[int, ...] = ()
+
+    @property
+    def group(self) -> tuple[int, ...]:
+        """Return the number of each stratum's label or group of labels; of two, 1 is positive."""
+        return self.groups or tuple(map(int, self.is_positive))
 
 
 def strata_of(
@@ -108,10 +117,34 @@ def strata_of(
     marked = None if suspect is None else validate_mask(suspect, n_rows, "suspect", "suspects")
     chance = None if expected is None else validate_probabilities(expected, n_rows, name="expected")
     n_zones = validate_count(n_zones, "n_zones", 4)
-    of_row = np.zeros(n_rows, dtype=np.intp)
-    kinds: list[tuple[bool, bool | None]] = []
-    for label in (True, False):
-        rows = np.flatnonzero(positive == label)
+    members = [(label, np.flatnonzero(positive == label)) for label in (True, False)]
+    found = _divided(members, values, marked, chance, n_zones)
+    return replace(found, is_positive=tuple(map(bool, found.groups)), groups=())
+
+
+def strata_of_groups(
+    group: NDArray[np.intp],
+    suspicion: FloatArray,
+    suspect: BoolArray | None,
+    expected: FloatArray | None,
+    n_zones: int,
+) -> Strata:
+    """Return strata by zones of suspicion within each group of labels, given its number by row."""
+    members = [(number, np.flatnonzero(group == number)) for number in np.unique(group).tolist()]
+    return _divided(members, suspicion, suspect, expected, n_zones)
+
+
+def _divided(
+    members: Sequence[tuple[int, NDArray[np.intp]]],
+    values: FloatArray,
+    marked: BoolArray | None,
+    chance: FloatArray | None,
+    n_zones: int,
+) -> Strata:
+    """Return strata of rows that are divided into groups, each with its number."""
+    of_row = np.zeros(len(values), dtype=np.intp)
+    kinds: list[tuple[int, bool | None]] = []
+    for number, rows in members:
         # Most suspicious first, suspects before all others.
         keys = (-values[rows],) if marked is None else (-values[rows], ~marked[rows])
         rows = rows[np.lexsort(keys)]
@@ -119,17 +152,18 @@ def strata_of(
         for is_suspect, part, n_parts in _sides(
             None if marked is None else marked[rows], weight, n_zones
         ):
-            zone = _zones(values[rows[part]], weight[part], n_parts)
+            zone = zones(values[rows[part]], weight[part], n_parts)
             of_row[rows[part]] = len(kinds) + zone
-            kinds += [(label, is_suspect)] * (int(zone[-1]) + 1)
+            kinds += [(number, is_suspect)] * (int(zone[-1]) + 1)
     sizes = np.bincount(of_row, minlength=len(kinds))
     means = None if chance is None else np.bincount(of_row, chance, minlength=len(kinds)) / sizes
     return Strata(
         of_row,
         tuple(sizes.tolist()),
-        tuple(label for label, _ in kinds),
+        (),
         tuple(is_suspect for _, is_suspect in kinds),
         (None,) * len(kinds) if means is None else tuple(means.tolist()),
+        tuple(number for number, _ in kinds),
     )
 
 
@@ -141,11 +175,14 @@ def expected_wrong(
     return np.asarray(of_bin[is_positive.astype(np.intp), score_bins(prepared(probabilities))])
 
 
+def deviations(chance: FloatArray) -> Reals:
+    """Return the expected standard deviation of every answer, given the chance of a wrong label."""
+    return np.asarray(np.sqrt(chance * (1 - chance)) + _FLOOR, dtype=np.float64)
+
+
 def _weights(n_rows: int, chance: FloatArray | None) -> Reals:
     """Return what each row of a label, most suspicious first, counts for the ends of zones."""
-    if chance is None:
-        return np.diff(np.sqrt(np.arange(n_rows + 1)))
-    return np.asarray(np.sqrt(chance * (1 - chance)) + _FLOOR, dtype=np.float64)
+    return np.diff(np.sqrt(np.arange(n_rows + 1))) if chance is None else deviations(chance)
 
 
 def _sides(
@@ -166,7 +203,7 @@ def _sides(
     ]
 
 
-def _zones(suspicion: FloatArray, weight: Reals, n_zones: int) -> NDArray[np.intp]:
+def zones(suspicion: FloatArray, weight: Reals, n_zones: int) -> NDArray[np.intp]:
     """Return the zone of each row, most suspicious first; zones are of about equal weight."""
     is_next = np.append(False, suspicion[1:] != suspicion[:-1])
     tied = np.cumsum(is_next)

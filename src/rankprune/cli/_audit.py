@@ -160,11 +160,11 @@ _SHARES = (
 
 
 def _plan(run: Path, asked: dict[str, Any]) -> None:
-    from rankprune.run import LabelCheck
+    from rankprune.run import load_check
     from rankprune.run._offer import sizes_to_plan
     from rankprune.run._sentences import plan_title
 
-    found = LabelCheck.load(run)
+    found = load_check(run)
     widths = found.planned_audit(sizes_to_plan(found, asked["size"]), about=asked["about"])
     if asked["form"] == "json":
         click.echo(json.dumps({str(n): row for n, row in widths.items()}))

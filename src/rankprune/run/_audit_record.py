@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankprune.audit import AuditEstimate
+from rankprune.audit import AuditEstimate, ClassAuditEstimate
 from rankprune.core import Interval
 from rankprune.exceptions import TableError
 from rankprune.run._check_record import scores_key_of
@@ -33,7 +33,7 @@ class AuditRecord:
 
     Attributes
     ----------
-    estimate : AuditEstimate or None
+    estimate : AuditEstimate, ClassAuditEstimate or None
         What the answers show whatever the model believes, if the audit is one fixed sample; None
         if it goes by batches.
     n_unjudged : int
@@ -62,7 +62,7 @@ class AuditRecord:
         Whether the answers contradict the range that the model gave, and count alone.
     """
 
-    estimate: AuditEstimate | None
+    estimate: AuditEstimate | ClassAuditEstimate | None
     n_unjudged: int
     n_disagreements: int
     reviewers: tuple[str, ...]
@@ -112,6 +112,8 @@ class AuditRecord:
                 raise ValueError(f"schema {plain['schema']}")
             if plain["schema"] == _FIRST_SCHEMA:
                 plain |= _counts(plain)
+            if plain["estimate"] is not None:
+                plain["estimate"] = _estimate(plain["estimate"])
             found = from_plain(cls, plain)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TableError(
@@ -120,6 +122,13 @@ class AuditRecord:
             ) from error
         # An audit of other scores, from an earlier check, does not apply to these suspects.
         return found if found.scores_sha256 == scores_key_of(run) else None
+
+
+def _estimate(plain: dict[str, Any]) -> AuditEstimate | ClassAuditEstimate:
+    """Return an estimate about two labels, or about more."""
+    if "error_rates" in plain:
+        return from_plain(ClassAuditEstimate, plain)
+    return from_plain(AuditEstimate, plain)
 
 
 def _counts(plain: dict[str, Any]) -> dict[str, int]:

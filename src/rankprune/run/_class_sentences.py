@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankprune.run._label_check import LabelCheck
 
 # Labels and confusions that the summary in a terminal lists.
-_MOST_LABELS, _MOST_CONFUSIONS = 8, 3
+MOST_LABELS, _MOST_CONFUSIONS = 8, 3
 # Rows of a label that make its range narrow, and that are hardly enough.
 _ENOUGH, _FEW = 100, 20
 # Share of the rows whose label has the largest score, if the models tell the labels apart well.
@@ -56,11 +56,11 @@ def most_often_wrong(check: ClassCheck) -> list[int]:
 def class_rate_lines(check: ClassCheck) -> list[str]:
     """Return the share of wrong labels, those of the labels that are most often wrong, and why."""
     total, *rates = label_rates(check, check.intervals)
-    shown = [total, *(rates[k] for k in most_often_wrong(check)[:_MOST_LABELS])]
+    shown = [total, *(rates[k] for k in most_often_wrong(check)[:MOST_LABELS])]
     width = max(len(name) for name, _ in shown)
     lines = [f"  {name:<{width}}  {one}" for name, one in shown]
-    if len(rates) > _MOST_LABELS:
-        lines.append(f"  and {count(len(rates) - _MOST_LABELS, 'more label')}, less often wrong")
+    if len(rates) > MOST_LABELS:
+        lines.append(f"  and {count(len(rates) - MOST_LABELS, 'more label')}, less often wrong")
     confusions = check.confusions()[:_MOST_CONFUSIONS]
     if confusions:
         lines.append("")

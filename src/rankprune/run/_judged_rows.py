@@ -1,27 +1,25 @@
-"""Which rows of a check people should judge, and how much that will narrow its range."""
+"""Rows of a check of two labels that people judge for an audit, and what their answers mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.audit import AuditSample, Strata, draw, strata_of
-from rankprune.audit._beliefs import Beliefs, Posterior, believe, update
-from rankprune.audit._next_rows import BATCH, next_counts, planned_widths
-from rankprune.audit._plan import width_in_futures
-from rankprune.audit._sample import Divided, draw_rows, kinds_of
+from rankprune.audit._beliefs import Beliefs, believe
+from rankprune.audit._sample import Divided, kinds_of
 from rankprune.audit._strata import expected_wrong
 from rankprune.core import NoiseRates
 from rankprune.core._inputs import BoolArray
-from rankprune.core._interval_records import LEVEL
-from rankprune.core._parameters import validate_count
-from rankprune.core._random import RandomState, as_generator
+from rankprune.run._rows_to_judge import SEED, RowsToJudge
 
 if TYPE_CHECKING:
+    from rankprune.run._check_record import CheckRecord
     from rankprune.run._label_check import LabelCheck
 
 Method = Literal["model", "design"]
@@ -30,10 +28,8 @@ PLANNED_SIZES = (25, 50, 100, 200)
 # The model's chances that labels are wrong assume at least this share of wrong labels; see
 # `_expecting`.
 _LEAST_RATE, _MOST_OF_BOTH = 0.01, 0.95
-# Numbers of ways that answers may turn out, over which plans for answers alone are means.
-_N_FUTURES = 24
-# Beliefs are drawn with this seed, so that the same answers have the same result.
-_SEED = 0
+# As many labels are listed in an error.
+_MOST_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -62,191 +58,90 @@ class JudgedRows:
     n_wrong: int
 
     @property
+    def codes(self) -> tuple[int | None, ...]:
+        """Return the number of the right label of each row: 1 if it is the positive one."""
+        return tuple(None if answer is None else int(answer) for answer in self.is_positive)
+
+    @property
     def n_sure(self) -> int:
         """Return the number of rows with a clear answer."""
         return sum(answer is not None for answer in self.is_positive)
 
 
-class OpenRows:
-    """The rows of a check that can be judged, and their strata.
+class OpenRows(RowsToJudge):
+    """The rows of a check of two labels that can be judged, and their strata.
 
     Attributes
     ----------
-    places : ndarray of int
-        Where these rows are among the scores of the check; all but the trusted ones.
     is_positive, probability : ndarray
-    strata : Strata
-    chances : ndarray of float
+    rates : NoiseRates
     """
 
     def __init__(self, check: LabelCheck) -> None:
-        scores = check.scores
-        n_doubted = int(check.histogram.positive.sum() + check.histogram.negative.sum())
-        ranks = np.asarray(scores.rank)
-        # Trusted rows have the last ranks.
-        self.places = np.flatnonzero(ranks <= max(n_doubted, 0))
-        self.rows = np.asarray(scores.rows)[self.places]
-        self.is_positive: BoolArray = np.asarray(scores.is_positive)[self.places]
-        self.probability = np.asarray(scores.probability, dtype=np.float64)[self.places]
+        super().__init__(check)
+        self.is_positive: BoolArray = self.codes == 1
+        self.probability = np.asarray(check.scores.probability, dtype=np.float64)[self.places]
         self.rates = check.estimated_rates
-        self.chances = expected_wrong(self.is_positive, self.probability, _expecting(self.rates))
+        self._values = check.positive, check.negative
+
+    @cached_property
+    def chances(self) -> NDArray[np.float64]:
+        """Return the model's chance that each label is wrong."""
+        return expected_wrong(self.is_positive, self.probability, _expecting(self.rates))
+
+    @cached_property
+    def strata(self) -> Strata:
+        """Return the strata that beliefs are about."""
         suspicion = np.where(self.is_positive, 1 - self.probability, self.probability)
-        self.strata: Strata = strata_of(self.is_positive, suspicion, expected=self.chances)
+        return strata_of(self.is_positive, suspicion, expected=self.chances)
 
     def beliefs(self) -> Beliefs:
         """Return what is believed before any row is judged."""
-        return believe(self.strata, self.chances, self.rates, np.random.default_rng(_SEED))
+        return believe(self.strata, self.chances, self.rates, np.random.default_rng(SEED))
 
-    def places_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return where rows of the table are among those that can be judged."""
-        return np.searchsorted(self.rows, rows)
-
-    def counts(self, judged: JudgedRows | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of rows with a clear answer, and of wrong labels, by stratum."""
-        places, is_wrong, is_sure = self.answers(judged)
-        stratum, size = self.strata.of_row[places], len(self.strata.sizes)
-        return (
-            np.bincount(stratum[is_sure], minlength=size),
-            np.bincount(stratum[is_wrong], minlength=size),
-        )
-
-    def answers(self, judged: JudgedRows | None) -> tuple[NDArray[np.intp], BoolArray, BoolArray]:
-        """Return where the judged rows are, which labels are wrong, and which answers are clear."""
-        if judged is None:
-            none = np.zeros(0, dtype=bool)
-            return np.zeros(0, dtype=np.intp), none, none
-        places = self.places_of(np.array(judged.rows, dtype=np.intp))
-        is_sure = np.array([answer is not None for answer in judged.is_positive], dtype=bool)
-        right = np.array([bool(answer) for answer in judged.is_positive], dtype=bool)
-        return places, is_sure & (right != self.is_positive[places]), is_sure
-
-    def aim(self, about: bool | None) -> NDArray[np.float64]:
+    def aim(self, label: int | None) -> NDArray[np.float64]:
         """Return what each stratum counts in the share of all labels, or of one label."""
         sizes = np.array(self.strata.sizes, dtype=np.float64)
-        if about is not None:
-            sizes = np.where(np.array(self.strata.is_positive) == about, sizes, 0.0)
+        if label is not None:
+            sizes = np.where(np.array(self.strata.group) == label, sizes, 0.0)
         return np.asarray(sizes / sizes.sum())
 
+    def divided(self) -> Divided:
+        """Return how the rows are divided for a sample of fixed size."""
+        return Divided(self.is_positive, self.suspect, self.probability, _expecting(self.rates))
 
-def draw_audit(
-    check: LabelCheck,
-    n: int,
-    *,
-    about: Any = None,
-    method: Method = "model",
-    random_state: RandomState = None,
-) -> AuditSample:
-    """Return rows to judge; see `LabelCheck.draw_audit`."""
-    validate_method(method)
-    n = validate_count(n, "n", BATCH)
-    found = OpenRows(check)
-    label = None if about is None else answer_of(check, about, "about")
-    generator = as_generator(random_state)
-    known = set() if check.judged is None else set(check.judged.rows)
-    left = np.array([row not in known for row in found.rows.tolist()], dtype=bool)
-    if n > left.sum():
-        raise ValueError(
-            f"n must be at most the number of rows that nobody has judged, {int(left.sum())}, got "
-            f"{n}. Draw fewer."
+    def sample(self, places: NDArray[np.intp], strata: Strata) -> AuditSample:
+        """Return some of the rows as a sample drawn from strata."""
+        return AuditSample(
+            self.rows[places],
+            self.is_positive[places],
+            self.suspect[places],
+            strata.of_row[places],
+            strata.sizes,
+            *self._values,
+            kinds_of(strata),
         )
-    suspects = np.asarray(check.scores.suspect)[found.places]
-    if method == "design":
-        if known:
-            raise ValueError(
-                'method="design" draws all rows at once, and rows of this check were judged '
-                "already. Draw from the check as it was before."
-            )
+
+    def fixed_sample(self, n: int, generator: np.random.Generator) -> AuditSample:
+        """Return a sample of fixed size, drawn at once."""
         drawn = draw(
-            found.is_positive,
-            suspects,
+            self.is_positive,
+            self.suspect,
             n,
-            probabilities=found.probability,
-            noise_rates=_expecting(found.rates),
+            probabilities=self.probability,
+            noise_rates=_expecting(self.rates),
             pos_label=True,
             random_state=generator,
         )
-        return replace(
-            drawn,
-            rows=found.rows[drawn.rows],
-            positive=check.positive,
-            negative=check.negative,
-        )
-    posterior = posterior_of(found, check.judged)
-    sizes = np.array(found.strata.sizes)
-    used = np.bincount(found.strata.of_row[~left], minlength=len(sizes))
-    counts = next_counts(posterior, n, found.aim(label), left=sizes - used)
-    open_ = replace(found.strata, of_row=np.where(left, found.strata.of_row, -1))
-    places = draw_rows(open_, counts, generator)
-    return AuditSample(
-        found.rows[places],
-        found.is_positive[places],
-        suspects[places],
-        found.strata.of_row[places],
-        found.strata.sizes,
-        check.positive,
-        check.negative,
-        kinds_of(found.strata),
-    )
+        positive, negative = self._values
+        return replace(drawn, rows=self.rows[drawn.rows], positive=positive, negative=negative)
 
-
-def planned_audit(
-    check: LabelCheck, sizes: Sequence[int] = PLANNED_SIZES, *, about: Any = None
-) -> dict[int, dict[str, float]]:
-    """Return how wide ranges will be after more rows; see `LabelCheck.planned_audit`."""
-    found = OpenRows(check)
-    n_left = len(found.rows) - (0 if check.judged is None else len(check.judged.rows))
-    asked = sorted({validate_count(size, "sizes", BATCH) for size in sizes})
-    wanted = tuple(size for size in asked if size <= n_left)
-    label = None if about is None else answer_of(check, about, "about")
-    posterior = posterior_of(found, check.judged)
-    by_design = _widths_by_design(check, found, posterior, wanted, label)
-    if check.judged is not None and check.judged.contradicts_model:
-        # Answers count alone from then on.
-        with_model = by_design
-    else:
-        with_model = _widths_with_model(found, posterior, wanted, label)
-    return {size: {"model": with_model[size], "design": by_design[size]} for size in wanted}
-
-
-def planned_width(check: LabelCheck, size: int) -> float:
-    """Return the width that `planned_audit` gives for model and answers together."""
-    if check.judged is not None and check.judged.contradicts_model:
-        return planned_audit(check, (size,))[size]["model"]
-    found = OpenRows(check)
-    return _widths_with_model(found, posterior_of(found, check.judged), (size,), None)[size]
-
-
-def _widths_with_model(
-    found: OpenRows, posterior: Posterior, sizes: tuple[int, ...], label: bool | None
-) -> dict[int, float]:
-    return planned_widths(
-        posterior, sizes, np.random.default_rng(_SEED), aim=found.aim(label), level=LEVEL
-    )
-
-
-def _widths_by_design(
-    check: LabelCheck,
-    found: OpenRows,
-    posterior: Posterior,
-    sizes: tuple[int, ...],
-    label: bool | None,
-) -> dict[int, float]:
-    suspects = np.asarray(check.scores.suspect)[found.places]
-    divided = Divided(found.is_positive, suspects, found.probability, _expecting(found.rates))
-    widths = {}
-    for size in sizes:
-        generator = np.random.default_rng([_SEED, size])
-        chosen = generator.choice(len(posterior.weight), _N_FUTURES, p=posterior.weight)
-        widths[size] = width_in_futures(
-            divided,
-            size,
-            found.strata,
-            posterior.shares[chosen],
-            label=label,
-            level=LEVEL,
-            generator=generator,
-        )
-    return widths
+    def judged(
+        self, rows: Sequence[int], answers: Sequence[int | None], method: Method
+    ) -> JudgedRows:
+        """Return the record of judged rows, given the numbers of their right labels."""
+        right = tuple(None if answer is None else bool(answer) for answer in answers)
+        return JudgedRows(tuple(rows), right, method, False, 0)
 
 
 def validate_method(method: str) -> None:
@@ -265,20 +160,27 @@ def _expecting(rates: NoiseRates) -> NoiseRates:
     )
 
 
-def posterior_of(found: OpenRows, judged: JudgedRows | None) -> Posterior:
-    """Return what is believed about the strata, given the rows that were judged."""
-    return update(found.beliefs(), *found.counts(judged), np.random.default_rng(_SEED + 1))
-
-
-def answer_of(check: LabelCheck, answer: Any, name: str) -> bool:
-    """Return whether an answer is the positive label, which may be given as value or as text."""
-    for label, text in ((True, check.positive), (False, check.negative)):
-        if str(answer) == text or _as_number(answer) == _as_number(text):
-            return label
+def answer_of(check: CheckRecord, answer: Any, name: str) -> int:
+    """Return the number of the label that an answer is, given as a value or as text."""
+    text, classes = str(answer), check.classes
+    if text in classes:
+        return classes.index(text)
+    number = _as_number(answer)
+    for code in reversed(range(len(classes))):
+        if number == _as_number(classes[code]):
+            return code
     raise ValueError(
-        f"{name} must be {check.positive!r} or {check.negative!r}, got {answer!r}. Pass the right "
-        "label, not whether the given one is right."
+        f"{name} must be {_choices(classes)}, got {answer!r}. Pass the right label, not whether "
+        "the given one is right."
     )
+
+
+def _choices(classes: tuple[str, ...]) -> str:
+    """Return the labels; of many, the first."""
+    if len(classes) == 2:
+        return f"{classes[1]!r} or {classes[0]!r}"
+    more = ", ..." if len(classes) > _MOST_SHOWN else ""
+    return f"one of {', '.join(map(repr, classes[:_MOST_SHOWN]))}{more}"
 
 
 def _as_number(value: Any) -> Any:
@@ -289,6 +191,6 @@ def _as_number(value: Any) -> Any:
         return object()
 
 
-def label_name(check: LabelCheck, is_positive: bool) -> str:
-    """Return a label as text."""
-    return check.positive if is_positive else check.negative
+def label_name(check: CheckRecord, code: int) -> str:
+    """Return a label as text, given its number."""
+    return check.classes[code]

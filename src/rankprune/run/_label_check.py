@@ -6,23 +6,20 @@ files and recompute nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from rankprune.audit import AuditSample
 from rankprune.core import Interval, NoiseRateIntervals, NoiseRates, Verdict
-from rankprune.core._random import RandomState
 from rankprune.core._ranking import Stretch
 from rankprune.core._verdict import are_enough
 from rankprune.diagnostics import Calibration, SeparabilityCurve
 from rankprune.exceptions import TableError
 from rankprune.run._answers_sentences import answers_lines
-from rankprune.run._audited_check import settle
 from rankprune.run._check_record import CheckRecord, scores_key_of
 from rankprune.run._directory import MATRIX, RESULT, SCORES, RunFiles, open_run, own_place
 from rankprune.run._findings import (
@@ -36,13 +33,7 @@ from rankprune.run._findings import (
     Subgroup,
 )
 from rankprune.run._first_release import as_now
-from rankprune.run._judged_rows import (
-    PLANNED_SIZES,
-    JudgedRows,
-    Method,
-    draw_audit,
-    planned_audit,
-)
+from rankprune.run._judged_rows import JudgedRows
 from rankprune.run._repeated_answers import RepeatedAnswers
 from rankprune.run._scores import (
     SavedScores,
@@ -226,100 +217,6 @@ class LabelCheck(CheckRecord):
         negative = tally.n_negative if rates.n_negative is None else rates.n_negative
         positive = tally.n_positive if rates.n_positive is None else rates.n_positive
         return rates.reliable and are_enough(negative, positive)
-
-    def draw_audit(
-        self,
-        n: int = 25,
-        *,
-        about: Any = None,
-        method: Method = "model",
-        random_state: RandomState = None,
-    ) -> AuditSample:
-        """Return rows for a person to judge without seeing label or score.
-
-        They are drawn where answers narrow the range fastest, some of them always from the least
-        suspicious rows. Rows that were judged before are not drawn again.
-
-        Parameters
-        ----------
-        n : int, default=25
-            Number of rows.
-        about : default=None
-            A label, if the share of wrong labels among those of this value is to be narrowed; by
-            default the share of all labels.
-        method : {"model", "design"}, default="model"
-            With ``"design"``, all rows are drawn at once, for limits that hold whatever the model
-            believes; pass the same method to `settle`.
-        random_state : int, Generator, RandomState or None, default=None
-            Decides which rows are drawn and in which order.
-
-        Returns
-        -------
-        AuditSample
-            ``sample.rows`` are positions in the table.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import make_classification
-        >>> from rankprune import check_labels, flip_labels
-        >>> X, truth = make_classification(2000, class_sep=1.5, random_state=0)
-        >>> y = flip_labels(truth, positive_noise_rate=0.1, negative_noise_rate=0.1, random_state=0)
-        >>> check = check_labels(X, y, scorer=None)
-        >>> sample = check.draw_audit(25, random_state=0)
-        >>> settled = check.settle(sample, truth[sample.rows])
-        >>> before, after = check.wrong_share_interval, settled.wrong_share_interval
-        >>> after.high - after.low < before.high - before.low
-        True
-        """
-        return draw_audit(self, n, about=about, method=method, random_state=random_state)
-
-    def settle(
-        self,
-        rows: AuditSample | ArrayLike,
-        answers: Iterable[Any],
-        *,
-        method: Method = "model",
-    ) -> LabelCheck:
-        """Return the check with the answers about rows that `draw_audit` drew.
-
-        Parameters
-        ----------
-        rows : AuditSample or array-like of int
-            The sample, or its rows. They must come from `draw_audit`; rows that were chosen
-            otherwise belong in ``trusted``.
-        answers : iterable
-            The right label of each row, in your own values; None if the person was unsure.
-        method : {"model", "design"}, default="model"
-            With ``"model"``, model and answers together give the rates. Where they contradict each
-            other, and with ``"design"``, the answers alone do.
-
-        Returns
-        -------
-        LabelCheck
-            Its rates, range, verdict and suspects are the audited ones. ``judged`` remembers the
-            rows, which are no suspects and no candidates any more; answers of earlier calls count
-            too, and the same answer counts once.
-        """
-        return settle(self, rows, answers, method)
-
-    def planned_audit(
-        self, sizes: Sequence[int] = PLANNED_SIZES, *, about: Any = None
-    ) -> dict[int, dict[str, float]]:
-        """Return the expected width of the range after so many more rows are judged.
-
-        Parameters
-        ----------
-        sizes : sequence of int, default=(25, 50, 100, 200)
-            Numbers of rows; those above the number of rows that are left are left out.
-        about : default=None
-            As in `draw_audit`.
-
-        Returns
-        -------
-        dict of int to dict
-            For each number, the width with ``"model"`` and with ``"design"``.
-        """
-        return planned_audit(self, sizes, about=about)
 
     def ranked(self) -> Iterator[CandidateRow]:
         """Yield every row on the list to look at, most suspicious first, without its cells."""

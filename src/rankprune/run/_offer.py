@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankprune.audit._next_rows import BATCH
-from rankprune.run._judged_rows import PLANNED_SIZES, planned_width
+from rankprune.run._audit_draws import planned_width
+from rankprune.run._judged_rows import PLANNED_SIZES
 
 if TYPE_CHECKING:
     from rankprune.run._check_record import CheckRecord
-    from rankprune.run._label_check import LabelCheck
 
 # Of more rows, the offer is made without a number: sorting a million rows into strata takes about
 # .6 s, too long where the check itself is fast, because nothing or a single model was fitted.
@@ -33,7 +33,7 @@ class Offer:
     half_width: float | None
 
 
-def offer_of(check: LabelCheck) -> Offer | None:
+def offer_of(check: CheckRecord) -> Offer | None:
     """Return the offer to judge 25 rows, or None if that would not narrow the range.
 
     A check that cannot tell always has an offer, as long as there are rows that nobody has judged:
@@ -57,8 +57,8 @@ def rows_left(check: CheckRecord) -> int:
     return check.n_doubted - (0 if check.judged is None else len(check.judged.rows))
 
 
-def _width_after(check: LabelCheck) -> float | None:
-    """Return the width that `LabelCheck.planned_audit` gives, unless it would take too long."""
+def _width_after(check: CheckRecord) -> float | None:
+    """Return the width that `planned_audit` gives, unless it would take too long."""
     is_fast = not check.out_of_fold or check.settings.scorer is None
     if check.n_rows > (_MOST_IF_FAST if is_fast else _MOST_ROWS):
         return None
@@ -70,7 +70,7 @@ def sizes_to_plan(check: CheckRecord, size: int | None = None) -> list[int]:
 
     Parameters
     ----------
-    check : LabelCheck
+    check : LabelCheck or ClassCheck
     size : int, default=None
         Another number to plan for.
     """

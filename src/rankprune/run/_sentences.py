@@ -14,12 +14,14 @@ from rankprune.audit._next_rows import BATCH
 from rankprune.core._auc import SEPARATED_AUC
 from rankprune.core._verdict_reasons import coverage_line
 from rankprune.run._class_sentences import (
+    MOST_LABELS,
     class_points,
     class_rate_lines,
     is_of_many,
     is_of_two,
     label_rates,
     most_frequent_words,
+    most_often_wrong,
 )
 from rankprune.run._judged_rows import answer_of, label_name
 from rankprune.run._offer import rows_left
@@ -685,7 +687,7 @@ def drawn_line(draw: Draw) -> str:
     return f"Batch {draw.batch}: {rows} {were} drawn on {draw.time[:10]}{about}."
 
 
-def plan_title(check: LabelCheck, about: Any = None) -> str:
+def plan_title(check: CheckRecord, about: Any = None) -> str:
     """Return what a table of planned widths shows."""
     share, interval = "the share of wrong labels", check.wrong_share_interval
     if about is not None:
@@ -740,14 +742,16 @@ def audit_rows(check: CheckRecord, record: AuditRecord) -> list[tuple[str, str, 
     now = check.intervals if n_judged(check) else record.estimate
     rows = []
     if now is not None:
-        both = zip(
+        total, *others = zip(
             rates_in_words(check, check.estimated_intervals),
             rates_in_words(check, now),
             strict=True,
         )
+        if is_of_many(check):
+            others = [others[k] for k in most_often_wrong(check)[:MOST_LABELS]]
         rows += [
             (text, f"{percent(before.low)} to {percent(before.high)}", str(after))
-            for (text, before), (_, after) in both
+            for (text, before), (_, after) in [total, *others]
         ]
     if record.estimate is not None:
         rows += [
