@@ -18,7 +18,7 @@ from rankprune.audit._class_sample import ClassRows
 from rankprune.audit._label_groups import LabelGroups, group_labels, labels_asked_about
 from rankprune.audit._sample import allocate, draw_rows
 from rankprune.core import NoiseMatrix
-from rankprune.core.classes._class_pruning import likelihood_ratios
+from rankprune.core.classes._class_loops import likelihood_ratios
 from rankprune.core.classes._class_ranking import chances_by_margin
 from rankprune.run._class_sentences import is_of_many, is_of_two
 from rankprune.run._judged_rows import Method, OpenRows
