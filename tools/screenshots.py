@@ -72,6 +72,19 @@ def main() -> None:
                 page.wait_for_selector("#back:not([disabled])")
             page.wait_for_selector("#result:not([hidden])")
             page.screenshot(path=DOCS / "audit.png")
+        review_ten_classes(folder, chromium)
+
+
+def review_ten_classes(folder: Path, chromium: Any) -> None:
+    """Take the picture of the page for more than two labels."""
+    (folder / "how.txt").write_text(GUIDELINE.partition("\n\n")[2])
+    with served(folder, "review", table="ten.csv") as link:
+        page = chromium.new_page(viewport={"width": 980, "height": 720})
+        page.goto(link)
+        page.wait_for_selector("#card:not([hidden])")
+        page.wait_for_load_state("networkidle")
+        page.keyboard.type("/n")
+        page.screenshot(path=DOCS / "images/review_classes.png")
 
 
 def right_digits(folder: Path) -> list[int]:
@@ -146,9 +159,9 @@ def write_ten_classes(folder: Path) -> None:
     np.save(folder / "scaled.npy", X / 16)
     with (folder / "ten.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["desk", "digit"])
+        writer.writerow(["scan", "desk", "digit"])
         writer.writerows(
-            [("north", "south", "west")[i % 3], names[k]] for i, k in enumerate(labels)
+            [f"{i}.png", ("north", "south", "west")[i % 3], names[k]] for i, k in enumerate(labels)
         )
 
 
@@ -168,10 +181,12 @@ def stack(pictures: list[bytes], path: Path) -> None:
 
 
 @contextmanager
-def served(folder: Path, command: str = "review", *words: str) -> Iterator[str]:
-    """Serve a review or an audit of the table, and yield its link."""
+def served(
+    folder: Path, command: str = "review", *words: str, table: str = "digits.csv"
+) -> Iterator[str]:
+    """Serve a review or an audit of a table, and yield its link."""
     server = subprocess.Popen(
-        [*RANKPRUNE, command, "digits.csv.rankprune", "--image-root", "scans", *words]
+        [*RANKPRUNE, command, f"{table}.rankprune", "--image-root", "scans", *words]
         + ["--guideline", "how.txt", "--reviewer", "Ann Lee", "-q"],
         cwd=folder,
         stdout=subprocess.PIPE,
