@@ -198,7 +198,7 @@ GOOD = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i % 7, i % 5, i % 2) for i in rang
         (GOOD + b"1,\xff,0\n", (), "--encoding latin-1"),
         (GOOD + b"1,2\n", (), "line 42 has 2"),
         (GOOD + b"1,\0,1\n", (), "NUL byte"),
-        (GOOD + b"1,2,7\n", (), "two values; 'y' has 3"),
+        (GOOD + b"1,2,7\n", (), "fewer have '7' (1)"),
         (b"a,y\n1,1\n2,1\n", (), "two values; 'y' has one"),
         (GOOD + b"1,2,\n", (), "--drop-unlabeled"),
         (GOOD, ("--positive", "7"), "--positive must be '0' or '1', the values of column 'y'"),
@@ -206,7 +206,7 @@ GOOD = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i % 7, i % 5, i % 2) for i in rang
         (
             GOOD,
             ("--noise-estimator", "nope"),
-            "--noise-estimator must be one of confident-counts, curve",
+            "--noise-estimator must be one of confident-counts, counts-and-table, curve",
         ),
         (GOOD, ("--folds", "30"), "needs at least 30 rows of each class"),
         (GOOD, ("--id", "zz"), "--id must be a column"),
