@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from test_report import assert_identifiers_are_unique, assert_loads_and_runs_nothing, text_of
 
-from many_classes import class_check
-from rankprune import ClassCheck, NoiseMatrix, load_check, write_report
+from many_classes import class_check, class_labels
+from rankprune import ClassCheck, NoiseMatrix, audit, load_check, write_report
 from rankprune.report import _plots, render_report
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._findings import BeforeAfter
@@ -244,11 +244,16 @@ def test_judged_rows_are_shown_with_the_ranges_before_and_after(check):
 
 @pytest.mark.usefixtures("without_plots")
 def test_an_audit_of_very_many_labels_shows_those_that_are_most_often_wrong():
-    check = class_check(2400, [f"label {i}" for i in range(60)])
-    page = render_report(judged(check), RECORD)
+    classes = [f"label {i}" for i in range(60)]
+    check, (_, truth, _) = class_check(2400, classes), class_labels(2400, classes)
+    sample = check.draw_audit(25, random_state=0)
+    settled = check.settle(sample, truth[sample.rows])
+    page = render_report(settled, RECORD)
     rows = rows_of(page, "What the model said before people judged rows")
     by_label = [row[0] for row in rows_of(page, "By label")[2:]]
-    assert [row[0] for row in rows[2:]] == [f"labels “{name}” that are wrong" for name in by_label]
+    told = [f"labels “{name}” that are wrong" for name in by_label]
+    assert [row[0] for row in rows[2:]] == told[: len(rows) - 2]
+    assert 1 < len(rows) < 30
 
 
 @pytest.mark.usefixtures("without_plots")
@@ -257,3 +262,20 @@ def test_an_audit_without_a_result_yet_is_named(check):
     page = render_report(check, drawn)
     assert "The blind audit is not finished: 25 of its 28 rows" in text_of(page)
     assert "Blind audit</h3>" not in page
+
+
+@pytest.mark.usefixtures("without_plots")
+@pytest.mark.parametrize("has_suspects", [True, False])
+def test_an_audit_that_ignores_the_model_stands_beside_it(check, has_suspects):
+    labels, truth, _ = class_labels()
+    suspects = check.scores.suspect & has_suspects
+    sample = audit.draw(labels, suspects, 100, random_state=0)
+    found = audit.estimate(sample, truth[sample.rows])
+    page = render_report(check, replace(RECORD, estimate=found, method="design", n_judged=100))
+    text = text_of(page)
+    assert f"A blind audit of 100 rows finds {percent(found.wrong_share.estimate)} of your" in text
+    rows = {row[0]: row[2] for row in rows_of(page, "What the model said before people")[1:]}
+    assert rows["labels “dog” that are wrong"] == str(found.error_rates[1])
+    assert ("suspects that are wrong" in rows) == has_suspects
+    assert "None" not in rows.values()
+    assert rows["wrong labels missed"] == f"at most {found.missed_at_most}"

@@ -70,21 +70,6 @@ def labels_of(row: CandidateRow) -> dict[str, Any]:
     }
 
 
-def audit_rows_of_many(
-    check: ClassCheck, rows: list[tuple[str, str, str]]
-) -> list[tuple[str, str, str]]:
-    """Return the rows about an audit without the labels that are least often wrong."""
-    if not rows:
-        return []
-    total, by_label, rest = (
-        rows[0],
-        rows[1 : len(check.classes) + 1],
-        rows[len(check.classes) + 1 :],
-    )
-    shown = [by_label[k] for k in most_often_wrong(check)[:MOST_PLOTTED]]
-    return [total, *shown, *rest]
-
-
 def _labels(check: ClassCheck) -> Iterator[LabelRow]:
     """Yield the labels, the one that is most often wrong first."""
     joint = check.noise_matrix.joint.copy()

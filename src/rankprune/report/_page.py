@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rankprune.report._many_labels import audit_rows_of_many, labels_of, values_of_many
+from rankprune.report._many_labels import labels_of, values_of_many
 from rankprune.report._room import bytes_of, fitting
 from rankprune.report._two_labels import values_of_two
 from rankprune.run._audit_record import AuditRecord
@@ -121,7 +121,7 @@ def render_report(
         headline=headline(check),
         audit=audit,
         audit_headline=None if audit is None else audit_headline(check, audit),
-        audit_rows=_audit_rows(check, audit),
+        audit_rows=[] if audit is None else audit_rows(check, audit),
         audit_notes=[] if audit is None else audit_notes(check, audit),
         n_judged=n_judged(check),
         before_after=_before_after(check, audit),
@@ -208,13 +208,6 @@ def _candidates(
         return bytes_of(*texts)
 
     return fitting(shown, _CELL_BYTES_OF_MANY if is_many else _CELL_BYTES, size)
-
-
-def _audit_rows(check: CheckRecord, audit: AuditRecord | None) -> list[tuple[str, str, str]]:
-    if audit is None:
-        return []
-    rows = audit_rows(check, audit)
-    return audit_rows_of_many(check, rows) if is_of_many(check) else rows
 
 
 def _before_after(check: CheckRecord, audit: AuditRecord | None) -> str | None:

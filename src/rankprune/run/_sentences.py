@@ -754,11 +754,13 @@ def audit_rows(check: CheckRecord, record: AuditRecord) -> list[tuple[str, str, 
             for (text, before), (_, after) in [total, *others]
         ]
     if record.estimate is not None:
-        rows += [
-            ("suspects that are wrong", "", str(record.estimate.suspect_precision)),
-            ("other rows that are wrong", "", str(record.estimate.missed_share)),
-            ("wrong labels missed", "", f"at most {record.estimate.missed_at_most:,}"),
-        ]
+        shares = (
+            ("suspects that are wrong", record.estimate.suspect_precision),
+            ("other rows that are wrong", record.estimate.missed_share),
+        )
+        # Without suspects, or with suspects alone, one of these does not exist.
+        rows += [(text, "", str(share)) for text, share in shares if share is not None]
+        rows.append(("wrong labels missed", "", f"at most {record.estimate.missed_at_most:,}"))
     return rows
 
 
