@@ -22,7 +22,7 @@ from rankprune.core.classes._class_ranking import chances_by_margin, margins_of
 
 
 @dataclass(frozen=True)
-class ClassRows:
+class DividedClasses:
     """Rows as they are divided into strata: suspects and others, or zones of suspicion.
 
     There are as many strata as with two labels, whatever the number of labels, because limits get
@@ -74,9 +74,9 @@ class ClassRows:
         )
 
 
-def class_rows(
+def divided_classes(
     labels: ArrayLike, suspects: ArrayLike, probabilities: ArrayLike | None, noise: Any
-) -> ClassRows:
+) -> DividedClasses:
     """Return checked rows with more than two labels; see `draw`."""
     if noise is not None:
         refuse_other_noise(noise)
@@ -97,7 +97,9 @@ def class_rows(
         suspicion = -margins
         expected = None if noise is None else chances_by_margin(margins, codes, noise)
     suspect = validate_mask(suspects, len(codes), "suspects", "suspects")
-    return ClassRows(codes.astype(np.intp), tuple(classes.tolist()), suspect, suspicion, expected)
+    return DividedClasses(
+        codes.astype(np.intp), tuple(classes.tolist()), suspect, suspicion, expected
+    )
 
 
 def refuse_other_noise(noise: Any) -> None:

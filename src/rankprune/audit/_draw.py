@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankprune.audit._class_sample import class_rows
+from rankprune.audit._class_sample import divided_classes
 from rankprune.audit._sample import AuditSample, Divided, allocate, draw_rows, kinds_of
 from rankprune.core import NoiseMatrix, NoiseRates
 from rankprune.core._inputs import validate_mask
@@ -72,7 +72,7 @@ def draw(
     read, _ = validate_any_labels(labels, None, pos_label=pos_label)
     if isinstance(read, ClassLabels) or isinstance(noise_rates, NoiseMatrix):
         refuse_for_two_labels(pos_label=pos_label)
-        many = class_rows(labels, suspects, probabilities, noise_rates)
+        many = divided_classes(labels, suspects, probabilities, noise_rates)
         _refuse_too_many(n, len(many.codes))
         strata = many.strata(n)
         places = draw_rows(strata, allocate(strata, n), as_generator(random_state))

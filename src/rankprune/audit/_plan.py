@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankprune.audit._class_estimate import ClassAuditEstimate, estimate_class_shares
-from rankprune.audit._class_sample import ClassRows, class_rows, refuse_other_noise
+from rankprune.audit._class_sample import DividedClasses, divided_classes, refuse_other_noise
 from rankprune.audit._estimate import AuditEstimate, estimate_shares
 from rankprune.audit._sample import Divided, allocate, kinds_of
 from rankprune.audit._strata import Strata
@@ -71,7 +71,7 @@ def plan(
     if isinstance(read, ClassLabels) or isinstance(noise_rates, NoiseMatrix):
         refuse_for_two_labels(pos_label=pos_label)
         refuse_other_noise(noise_rates)
-        many = class_rows(labels, suspects, probabilities, noise_rates)
+        many = divided_classes(labels, suspects, probabilities, noise_rates)
         wanted = _wanted(sizes, len(many.codes))
         return {n: _planned_classes(many, n, validate_level(level)) for n in wanted}
     is_positive = read.is_positive
@@ -115,7 +115,7 @@ def _expected_answers(
     return drawn, drawn_from, position < counts[drawn_from]
 
 
-def _planned_classes(many: ClassRows, n: int, level: float) -> ClassAuditEstimate:
+def _planned_classes(many: DividedClasses, n: int, level: float) -> ClassAuditEstimate:
     """Return what a sample of rows at even distances along the suspicion would show."""
     assert many.suspicion is not None
     strata = many.strata(n)
@@ -132,7 +132,7 @@ def _planned_classes(many: ClassRows, n: int, level: float) -> ClassAuditEstimat
 
 
 def width_in_futures(
-    divided: Divided | ClassRows,
+    divided: Divided | DividedClasses,
     n: int,
     beliefs: Strata,
     futures: NDArray[np.float64],
@@ -145,7 +145,7 @@ def width_in_futures(
 
     Parameters
     ----------
-    divided : Divided or ClassRows
+    divided : Divided or DividedClasses
         The rows, as samples are drawn from them.
     n : int
         Size of the sample.

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 
 from rankprune.audit import AuditSample, compare_errors
-from rankprune.core._inputs import validate_labels
+from rankprune.core._inputs import FloatArray, validate_labels
+from rankprune.core.classes._class_labels import ClassLabels, Labels
 from rankprune.exceptions import TableError
+from rankprune.learners._class_based import class_rows
 from rankprune.learners._probabilities import Folds, make_splits
-from rankprune.run import LabelCheck
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._checked_table import chosen_model, read_checked_rows
 from rankprune.run._findings import BeforeAfter
 
 
 def judge_on_audit(
-    run: LabelCheck,
+    run: CheckRecord,
     sample: AuditSample,
     answers: Sequence[Any],
     table: Any = None,
@@ -33,7 +35,7 @@ def judge_on_audit(
 
     Parameters
     ----------
-    run : LabelCheck
+    run : LabelCheck or ClassCheck
     sample, answers
         As in `rankprune.audit.estimate`; ``sample.rows`` are positions in the table.
     table : path, default=None
@@ -50,17 +52,30 @@ def judge_on_audit(
         raise TableError("The check used your own splitter. Check again with a number of folds.")
     rows = read_checked_rows(run, table)
     assert rows.features is not None  # the features are always read here
-    labels = validate_labels(rows.labels.is_positive, pos_label=True)
     X, seed = rows.features.X, settings.random_state
-    splits = make_splits(settings.cv, X, labels, rows.groups, None, seed)
+    labels: Labels
+    if rows.labels.are_many:
+        labels = ClassLabels(rows.labels.codes, np.arange(len(rows.labels.names)))
+        read = class_rows(X, rows.groups, labels, None, None, settings.rare, settings.cv)
+        left_alone = read.status.left_alone
+    else:
+        labels, left_alone = validate_labels(rows.labels.is_positive, pos_label=True), None
+    splits = make_splits(settings.cv, X, labels, rows.groups, None, seed, left_alone=left_alone)
     folds = Folds((chosen_model(run, estimator),), X, labels, splits, n_jobs, seed)
     keep = ~run.scores.suspect
     if not folds.keep_classes(keep):
-        raise TableError("Without its suspects, a fold has rows of only one label.")
+        lacks = "lacks a label" if rows.labels.are_many else "has rows of only one label"
+        raise TableError(f"Without its suspects, a fold {lacks}.")
     place = np.searchsorted(run.scores.rows, sample.rows)
     before, after = (
-        (scores[place] > 0.5).tolist()
+        _predicted(scores[place], sample)
         for scores in (folds.score(None), folds.score(run.scores.weight, keep))
     )
     judged = sum(answer is not None for answer in answers)
     return BeforeAfter(judged, *compare_errors(sample, answers, before, after))
+
+
+def _predicted(scores: FloatArray, sample: AuditSample) -> list[Any]:
+    """Return the label that each row is predicted to have, as answers name it."""
+    codes = scores > 0.5 if scores.ndim == 1 else scores.argmax(axis=1)
+    return [sample.values[code] for code in codes.astype(np.intp).tolist()]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankprune.audit import AuditSample, Strata
 from rankprune.audit._beliefs import Beliefs
 from rankprune.audit._class_beliefs import believe_classes, believe_nothing
-from rankprune.audit._class_sample import ClassRows
+from rankprune.audit._class_sample import DividedClasses
 from rankprune.audit._label_groups import LabelGroups, group_labels, labels_asked_about
 from rankprune.audit._sample import allocate, draw_rows
 from rankprune.core import NoiseMatrix
@@ -138,9 +138,9 @@ class OpenClassRows(RowsToJudge):
         """Return what each stratum counts in the share of all labels, or of one label."""
         return self.groups.weights(label)
 
-    def divided(self) -> ClassRows:
+    def divided(self) -> DividedClasses:
         """Return how the rows are divided for a sample of fixed size."""
-        return ClassRows(self.codes, self._classes, self.suspect, self.chances, self.chances)
+        return DividedClasses(self.codes, self._classes, self.suspect, self.chances, self.chances)
 
     def sample(self, places: NDArray[np.intp], strata: Strata) -> AuditSample:
         """Return some of the rows as a sample drawn from strata."""
