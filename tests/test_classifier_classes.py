@@ -494,7 +494,7 @@ def test_intervals_are_those_of_the_estimate():
         ({"negative_noise_rate": 0}, "negative_noise_rate must be None .* for two labels alone"),
         (
             {"noise_estimator": "tight"},
-            r"noise_estimator must be one of \['confident-counts', 'counts-and-table', 'predicti",
+            r"noise_estimator must be one of \['confident-counts', 'counts-and-table', 'learned', ",
         ),
         ({"noise_estimator": print}, "noise_estimator must be one of .* got <built-in function"),
         ({"noise_estimator": "magic"}, "'noise_estimator' parameter .* must be a str among"),

@@ -259,5 +259,5 @@ def test_command_that_repeats_the_check(pets):
     path, *_, check = pets
     assert str(check.settings) == (
         f"rankprune check {path} --label kind --id 'row id' --model logistic --scorer model "
-        "--noise-estimator counts-and-table --rounds 1 --folds 3 --seed 0"
+        "--noise-estimator learned --rounds 1 --folds 3 --seed 0"
     )

@@ -1,12 +1,14 @@
 """The evaluation of many classes, on two small tables and a few simulated problems."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_iris, load_wine
 
 from rankprune.cli._group import cli
-from rankprune.core.classes._matrix_ranges import RangeModel
+from rankprune.core.classes._matrix_model import MatrixModel
 from rankprune.experiments import _class_problems, classes
 from rankprune.experiments._cache import empty_cache
 from rankprune.experiments._class_flips import CLASS_KINDS, ClassWorld, flip_classes
@@ -28,6 +30,9 @@ def few_problems(monkeypatch):
     monkeypatch.setattr(classes, "TABLES", SMALL)
     monkeypatch.setattr(classes, "N_ROUNDS", len(CLASS_KINDS))
     monkeypatch.setattr(classes, "N_SIMULATED", len(CLASS_KINDS))
+    monkeypatch.setattr(classes, "MADE_TABLES", (replace(SMALL[1], name="made", family="made"),))
+    monkeypatch.setattr(classes, "N_MORE_ROUNDS", 1)
+    monkeypatch.setattr(classes, "N_MORE_SIMULATED", 2)
     with empty_cache():
         yield
 
@@ -45,17 +50,20 @@ def people(tmp_path):
     return tmp_path
 
 
-def test_the_command_prints_every_table_and_writes_the_ranges(few_problems, people, tmp_path):
+def test_the_command_prints_every_table_and_writes_the_networks(few_problems, people, tmp_path):
     pytest.importorskip("cleanlab")
-    target = tmp_path / "ranges.npz"
+    target = tmp_path / "matrix.npz"
     command = ["evaluate", "classes", "-q", "--people", str(people), "--output", str(target)]
     result = CliRunner().invoke(cli, command, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     titles = [line for line in result.output.splitlines() if line.startswith("### ")]
     assert len(titles) == 8
     assert '"counts-and-table"' in result.output
+    assert '"learned"' in result.output
     with np.load(target) as arrays:
-        assert RangeModel.from_arrays(dict(arrays)).total.stretch.min() >= 0
+        model = MatrixModel.from_arrays(dict(arrays))
+    assert model.total.stretch.shape == (2,)
+    assert len(model.total.members) == len(model.by_label.members) == 2
 
 
 def test_without_people_or_output_nothing_is_read_or_written(few_problems, tmp_path):
@@ -96,6 +104,19 @@ def test_the_tables_of_the_bank_load_as_numbers_and_classes(monkeypatch):
     assert classes_of.tolist() == [0, 1, 0]
     X, digits = _class_problems._digits()
     assert len(X) == len(digits) == 1797
+
+
+def test_classes_are_made_of_clusters_and_of_intervals(monkeypatch):
+    random = np.random.default_rng(0)
+    X = np.repeat([0.0, 5.0], [100, 15]) + random.normal(size=115) / 10
+    rows = [[f"{x}", f"{2 * x}", "a"] for x in X]
+    monkeypatch.setattr(_class_problems, "keel_rows", lambda table, kind: rows)
+    kept, clusters = _class_problems._clusters("any", "balanced", 2)()
+    assert kept.shape == (100, 2)
+    assert set(clusters.tolist()) == {0}
+    others, parts = _class_problems._intervals("any", "balanced", 5, 0)()
+    assert others.shape == (115, 1)
+    assert np.bincount(parts).tolist() == [23] * 5
 
 
 def test_images_are_reduced_to_thirty_numbers(monkeypatch):

@@ -145,7 +145,7 @@ def learned(jobs: int, again: bool, quiet: bool, people: Path | None) -> None:
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the fitted ranges (default: nowhere).",
+    help="Where to write the trained networks (default: nowhere).",
 )
 def classes(jobs: int, again: bool, quiet: bool, people: Path | None, output: Path | None) -> None:
     """Measure the noise matrix of many classes, its ranges, and the rows it prunes.

@@ -121,6 +121,69 @@ TABLES = (
     ),
 )
 
+# Columns of tables with two labels, of which classes are made.
+_SOURCES = (
+    # name, kind, number of clusters, number of intervals, and the column they divide
+    ("abalone19", "imbalanced", 6, 4, 4),
+    ("banana", "balanced", 8, 5, 1),
+    ("ionosphere", "balanced", 4, 3, 4),
+    ("magic", "balanced", 10, 5, 0),
+    ("mushroom", "balanced", 14, None, None),
+    ("page-blocks0", "imbalanced", 7, 6, 4),
+    ("phoneme", "balanced", 12, 8, 2),
+    ("pima", "balanced", 5, 4, 5),
+    ("shuttle-2_vs_5", "imbalanced", 5, 7, 6),
+    ("spambase", "balanced", 9, 3, 54),
+    ("wdbc", "balanced", 4, 6, 0),
+    ("winequality-red-4", "imbalanced", 8, 5, 10),
+    ("yeast1", "imbalanced", 10, 3, 0),
+    ("chess", "balanced", 20, None, None),
+)
+_LEAST_OF_A_CLUSTER = 20
+
+
+def _columns(table: str, kind: str) -> Reals:
+    return encoded(list(zip(*keel_rows(table, kind), strict=True))[:-1])
+
+
+def _clusters(table: str, kind: str, n_classes: int) -> Callable[[], tuple[Reals, Codes]]:
+    """Return a loader of rows whose class is their cluster; the smallest are left out."""
+
+    def load() -> tuple[Reals, Codes]:
+        X = _columns(table, kind)
+        found = KMeans(n_classes, n_init=1, random_state=0)
+        cluster = found.fit_predict(StandardScaler().fit_transform(X))
+        kept = np.bincount(cluster, minlength=n_classes)[cluster] >= _LEAST_OF_A_CLUSTER
+        return X[kept], np.unique(cluster[kept], return_inverse=True)[1]
+
+    return load
+
+
+def _intervals(
+    table: str, kind: str, n_classes: int, column: int
+) -> Callable[[], tuple[Reals, Codes]]:
+    """Return a loader of rows whose class is the interval of one column, told from the others."""
+
+    def load() -> tuple[Reals, Codes]:
+        X = _columns(table, kind)
+        ends = np.unique(np.quantile(X[:, column], np.arange(1, n_classes) / n_classes))
+        part = np.searchsorted(ends, X[:, column], side="right")
+        return np.delete(X, column, axis=1), np.unique(part, return_inverse=True)[1]
+
+    return load
+
+
+def _made_tables() -> Iterator[ClassTable]:
+    for name, kind, n_clusters, n_intervals, column in _SOURCES:
+        yield ClassTable(f"{name} clusters", name, _clusters(name, kind, n_clusters))
+        if n_intervals is not None and column is not None:
+            load = _intervals(name, kind, n_intervals, column)
+            yield ClassTable(f"{name} intervals", name, load)
+
+
+# Classes made of tables with two labels: they are learned from, and never reported.
+MADE_TABLES = tuple(_made_tables())
+
 
 def table_problems(table: ClassTable, number: int) -> list[ClassProblem]:
     """Return the problems of one round: noise of one kind, scored by each model; cached."""
@@ -143,6 +206,11 @@ def table_problems(table: ClassTable, number: int) -> list[ClassProblem]:
         )
         for model in _MODELS
     ]
+
+
+def make_round(table: ClassTable, number: int) -> None:
+    """Make the problems of one round, so that they are in the cache."""
+    table_problems(table, number)
 
 
 def known_world(table: ClassTable) -> tuple[Reals, ClassWorld]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +91,31 @@ def train(examples: Examples, schedule: Schedule, seed: int) -> Layers:
     """Return one trained network."""
     random = np.random.default_rng(seed)
     inputs = standardized(examples.summaries, *examples.scaling()).astype(np.float32)
-    weights = _start(inputs.shape[-1], schedule.width, random)
+    last_bias = np.full(N_RAW, -2.5)
+    last_bias[:N_POINT] = -2.0
+
+    def slope_of(raw: Reals, rows: NDArray[np.intp]) -> Reals:
+        slope = _loss_slope(both_ways(raw).astype(np.float64), examples.select(rows)) / 2
+        back = np.empty_like(raw)
+        back[:, 0] = slope
+        back[:, 1][:, SWAPPED_ORDER] = slope
+        return back
+
+    return descended(inputs, last_bias, slope_of, schedule, random)
+
+
+def descended(
+    inputs: NDArray[np.floating[Any]],
+    last_bias: Reals,
+    slope_of: Callable[[Reals, NDArray[np.intp]], Reals],
+    schedule: Schedule,
+    random: np.random.Generator,
+) -> Layers:
+    """Return layers whose loss on the inputs is small.
+
+    ``slope_of`` returns the slope of the mean loss along the raw numbers of some rows of inputs.
+    """
+    weights = _start(inputs.shape[-1], schedule.width, last_bias, random)
     moments = [(np.zeros_like(weight), np.zeros_like(weight)) for weight in weights]
     n_rows = len(inputs)
     n_batches = -(-n_rows // schedule.batch)
@@ -98,7 +124,7 @@ def train(examples: Examples, schedule: Schedule, seed: int) -> Layers:
         order = random.permutation(n_rows)
         for rows in np.array_split(order, n_batches):
             noise = random.standard_normal(inputs[rows].shape, dtype=np.float32)
-            slopes = _gradient(weights, inputs[rows] + schedule.blur * noise, examples.select(rows))
+            slopes = _gradient(weights, inputs[rows] + schedule.blur * noise, rows, slope_of)
             rate = schedule.rate * (0.5 + 0.5 * np.cos(np.pi * step / n_steps)) + 1e-5
             step += 1
             for weight, slope, (mean, square) in zip(weights, slopes, moments, strict=True):
@@ -112,25 +138,29 @@ def train(examples: Examples, schedule: Schedule, seed: int) -> Layers:
     return Layers(*(weight.astype(np.float64) for weight in weights))
 
 
-def _start(n_inputs: int, width: int, random: np.random.Generator) -> list[Reals]:
+def _start(n_inputs: int, width: int, last_bias: Reals, random: np.random.Generator) -> list[Reals]:
     def drawn(n_in: int, n_out: int, part: float = 1.0) -> Reals:
         return np.asarray(random.normal(size=(n_in, n_out)) * np.sqrt(2 / n_in) * part)
 
-    last_bias = np.full(N_RAW, -2.5)
-    last_bias[:N_POINT] = -2.0
+    n_raw = len(last_bias)
     weights = [
         drawn(n_inputs, width),
         np.zeros(width),
         drawn(width, width),
         np.zeros(width),
-        drawn(width, N_RAW, 0.1),
+        drawn(width, n_raw, 0.1),
         last_bias,
-        np.zeros((n_inputs, N_RAW)),
+        np.zeros((n_inputs, n_raw)),
     ]
     return [weight.astype(np.float32) for weight in weights]
 
 
-def _gradient(weights: list[Reals], inputs: Reals, examples: Examples) -> list[Reals]:
+def _gradient(
+    weights: list[Reals],
+    inputs: Reals,
+    rows: NDArray[np.intp],
+    slope_of: Callable[[Reals, NDArray[np.intp]], Reals],
+) -> list[Reals]:
     """Return the slope of the loss along every weight."""
     first, first_bias, second, second_bias, last, last_bias, direct = weights
     flat = inputs.reshape(-1, inputs.shape[-1])
@@ -138,12 +168,9 @@ def _gradient(weights: list[Reals], inputs: Reals, examples: Examples) -> list[R
     one_out = leaky(one)
     two = one_out @ second + second_bias
     two_out = leaky(two)
-    raw = (two_out @ last + last_bias + flat @ direct).reshape(*inputs.shape[:2], N_RAW)
-    slope = _loss_slope(both_ways(raw).astype(np.float64), examples) / 2
-    back = np.empty_like(raw)
-    back[:, 0] = slope
-    back[:, 1][:, SWAPPED_ORDER] = slope
-    back = back.reshape(-1, N_RAW).astype(np.float32)
+    raw = two_out @ last + last_bias + flat @ direct
+    back = slope_of(raw.reshape(*inputs.shape[:-1], -1), rows)
+    back = back.reshape(raw.shape).astype(np.float32)
     two_back = (back @ last.T) * leaky_slopes(two).astype(np.float32)
     one_back = (two_back @ second.T) * leaky_slopes(one).astype(np.float32)
     return [

@@ -343,7 +343,7 @@ def _held_by_kind(
     for kind in np.unique(kinds):
         chosen = kinds == kind
         weight = _group_weights(families[chosen])
-        found.append(_weighted_quantile(ratios[chosen], weight, share))
+        found.append(weighted_quantile(ratios[chosen], weight, share))
     return np.array(found)
 
 
@@ -353,7 +353,8 @@ def _group_weights(names: NDArray[np.str_]) -> Reals:
     return np.asarray(1 / sizes[index])
 
 
-def _weighted_quantile(values: Reals, weight: Reals, level: float) -> float:
+def weighted_quantile(values: Reals, weight: Reals, level: float) -> float:
+    """Return the value that a share of the weight does not exceed."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])
     first = int(np.searchsorted(reached, level * reached[-1]))

@@ -11,7 +11,8 @@ from rankprune.core import MATRIX_ESTIMATORS
 from rankprune.core.classes._class_counts import ClassCounts, ClassSums
 from rankprune.core.classes._class_inputs import ClassInputs, block_rows, validate_class_inputs
 from rankprune.core.classes._estimate import estimate_noise_matrix
-from rankprune.core.classes._matrix_estimators import Tally
+from rankprune.core.classes._matrix_estimators import with_wrong_share
+from rankprune.core.classes._tally import Tally
 from rankprune.core.estimators._confident_counts import confident_counts
 from rankprune.exceptions import UninformativeProbabilitiesWarning
 
@@ -91,6 +92,37 @@ def test_ties_go_to_the_given_label_and_then_to_the_first_class():
     counts = Tally.of(validate_class_inputs([0, 1, 2] * 2, same)).counts
     assert counts.confident.tolist() == np.diag([2, 2, 2]).tolist()
     assert counts.first.tolist() == [[6, 0, 0], [2, 0, 0]]
+
+
+@settings(deadline=None)
+@given(st.integers(3, 6), st.floats(0.001, 0.6), st.integers(0, 2**32 - 1))
+def test_a_joint_gets_the_wanted_share_and_keeps_its_labels(n_classes, share, seed):
+    random = np.random.default_rng(seed)
+    joint = random.dirichlet(np.ones(n_classes**2)).reshape(n_classes, n_classes)
+    found = with_wrong_share(joint, share)
+    assert 1 - np.trace(found) == pytest.approx(share, abs=1e-9)
+    assert np.allclose(found.sum(axis=1), joint.sum(axis=1))
+    assert (found >= 0).all()
+
+
+def test_labels_that_no_count_doubts_stay_right():
+    joint = np.array([[0.25, 0.25, 0], [0, 0.25, 0], [0, 0, 0.25]])
+    found = with_wrong_share(joint, 0.125)
+    assert np.allclose(found, [[0.375, 0.125, 0], [0, 0.25, 0], [0, 0, 0.25]])
+    assert np.array_equal(with_wrong_share(np.eye(3) / 3, 0.2), np.eye(3) / 3)
+
+
+def test_clean_labels_of_classes_that_overlap_are_not_called_wrong():
+    random = np.random.default_rng(0)
+    X = random.normal(size=6000) + np.repeat([0.0, 1.0, 2.0], 2000)
+    scores = np.exp(-0.5 * (X[:, None] - [0.0, 1.0, 2.0]) ** 2)
+    scores /= scores.sum(axis=1, keepdims=True)
+    labels = np.repeat([0, 1, 2], 2000)
+    found = estimate_noise_rates(labels, scores)
+    counted = estimate_noise_rates(labels, scores, method="confident-counts")
+    assert counted.wrong_share > 0.25
+    assert found.wrong_share < counted.wrong_share / 2
+    assert found.intervals.wrong_share.low == 0
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -7,15 +7,11 @@ import pytest
 
 from rankprune import NoiseMatrix, estimate_noise_rates, flip_labels
 from rankprune.core.classes._class_inputs import validate_class_inputs
+from rankprune.core.classes._class_summaries import label_summaries_of, summaries_of
 from rankprune.core.classes._estimate import estimate_noise_matrix
-from rankprune.core.classes._matrix_estimators import Tally
-from rankprune.core.classes._matrix_ranges import (
-    RangeModel,
-    intervals_of,
-    label_summaries_of,
-    shipped_ranges,
-    summaries_of,
-)
+from rankprune.core.classes._matrix_model import MatrixModel, shipped_model
+from rankprune.core.classes._matrix_ranges import intervals_of
+from rankprune.core.classes._tally import Tally
 from rankprune.exceptions import UninformativeProbabilitiesWarning
 
 
@@ -70,8 +66,18 @@ def test_summaries_are_finite_even_with_rare_and_missing_classes():
     assert label_summaries_of(tally).shape[0] == 4
 
 
+def test_classes_without_labels_change_nothing_for_the_others():
+    labels, _, scores = noisy_rows()
+    padded = np.hstack([scores, np.zeros((len(scores), 1))])
+    plain = estimate_noise_rates(labels, scores)
+    other = estimate_noise_rates(labels, padded, classes=[0, 1, 2, 3, 4])
+    assert np.array_equal(other.joint[:4, :4], plain.joint)
+    assert other.intervals.wrong_share == plain.intervals.wrong_share
+    assert other.intervals.error_rates[:4] == plain.intervals.error_rates
+
+
 def test_a_model_can_be_stored():
-    again = RangeModel.from_arrays(shipped_ranges().to_arrays())
+    again = MatrixModel.from_arrays(shipped_model().to_arrays())
     labels, _, scores = noisy_rows()
     inputs = validate_class_inputs(labels, scores)
     matrix = estimate_noise_matrix(inputs)

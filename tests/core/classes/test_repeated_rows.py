@@ -46,6 +46,12 @@ def test_weights_of_one_change_nothing():
     assert (pruning.mask == prune_labels(LABELS, SCORES, matrix).mask).all()
 
 
+def counted(weight):
+    """Return the joint by counting, which does not depend on how many rows there are."""
+    matrix = estimate_noise_rates(LABELS, SCORES, sample_weight=weight, method="confident-counts")
+    return matrix.joint
+
+
 def test_the_scale_of_weights_that_are_no_counts_does_not_matter():
     weight = COUNTS + 0.5
     matrix, pruning = both(weight)
@@ -58,7 +64,7 @@ def test_the_scale_of_weights_that_are_no_counts_does_not_matter():
         )
         assert again.sample_weight == pytest.approx(scale * pruning.sample_weight, abs=scale / 50)
     # Halves are exact: they count as twice as many rows would.
-    assert matrix.joint.tolist() == both(2 * weight)[0].joint.tolist()
+    assert counted(weight).tolist() == counted(2 * weight).tolist()
     assert matrix.n_labels.sum() == pytest.approx(weight.sum() ** 2 / (weight @ weight))
 
 
@@ -78,7 +84,7 @@ def test_heavy_weights_are_rounded_to_what_can_be_added():
     times = times_counted(heavy)
     assert times.sum() <= 2**32
     assert (times[:100] == 4 * times[-1]).all()
-    assert both(heavy)[0].joint == pytest.approx(both(heavy / 2**38)[0].joint, abs=1e-6)
+    assert counted(heavy) == pytest.approx(counted(heavy / 2**38), abs=1e-6)
     assert times_counted(np.array([1e-100, 1e100])).tolist()[0] == 0
 
 

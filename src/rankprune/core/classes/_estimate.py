@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankprune.core.classes._class_inputs import ClassInputs, sorted_order
-from rankprune.core.classes._matrix_estimators import Tally, find_matrix_estimator
+from rankprune.core.classes._matrix_estimators import find_matrix_estimator
 from rankprune.core.classes._matrix_ranges import intervals_of
 from rankprune.core.classes._noise_matrix import NoiseMatrix
+from rankprune.core.classes._tally import Tally
 from rankprune.exceptions import UninformativeProbabilitiesWarning, warn_caller
 
 

@@ -3,126 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankprune.core.classes._class_counts import (
-    ClassCounts,
-    ClassSums,
-    ClassThresholds,
+from rankprune.core.classes._class_summaries import summaries_of
+from rankprune.core.classes._matrix_model import shipped_model
+from rankprune.core.classes._tally import (
+    Tally,
+    confident_counts,
+    counts_and_table,
+    prediction_table,
 )
-from rankprune.core.classes._class_inputs import ClassInputs, sorted_order
-from rankprune.core.classes._noise_matrix import joint_of
-from rankprune.core.classes._repeated_rows import repeated_parts, rows_behind
 
 Reals = NDArray[np.float64]
 
-# Two scores of a row with fewer bytes would take much memory, and save little time.
-_MANY_BYTES = 256
+# The two counted joints may differ by this much in L1, and up to twice as much in part.
+_COUNTS_AGREE = 0.01
+_MOST_LOG_ODDS, _HALVINGS = 25.0, 60
 
 
-@dataclass(frozen=True)
-class Tally:
-    """All that the estimators need to know of some rows; its size does not depend on their number.
+def learned(tally: Tally) -> Reals:
+    """Return the joint with as many of the counted wrong labels as a network takes for real.
 
-    Its classes are in sorted order, so that the order of the columns changes no result. The counts
-    are as informative as those of ``n_rows`` rows of weight 1.
+    The network has learned from problems with known labels how many labels are wrong. The mean of
+    the counts is scaled down to that. Where rows are counted alike, confident or not, the scores
+    separate the classes, and the counts are used as they are.
     """
-
-    sums: ClassSums
-    counts: ClassCounts
-    thresholds: ClassThresholds
-    n_rows: float
-
-    @classmethod
-    def of(cls, inputs: ClassInputs) -> Tally:
-        """Return the tally of rows, with the classes in sorted order."""
-        parts = repeated_parts(inputs)
-        best_two = _room_for_best_two(inputs)
-        sums = reduce(
-            ClassSums.merge, (ClassSums.of(rows, best_two).times(n) for n, rows in parts())
-        )
-        bounds = sums.thresholds()
-        counts = reduce(
-            ClassCounts.merge,
-            (ClassCounts.of(rows, bounds, best_two).times(n) for n, rows in parts()),
-        )
-        return cls.of_counts(inputs.classes, sums, counts, bounds, rows_behind(inputs))
-
-    @classmethod
-    def of_counts(
-        cls,
-        classes: NDArray[Any],
-        sums: ClassSums,
-        counts: ClassCounts,
-        thresholds: ClassThresholds,
-        n_rows: float,
-    ) -> Tally:
-        """Return the tally of what was counted of classes in the order of the columns."""
-        order = sorted_order(classes)
-        return cls(
-            sums.reordered(order), counts.reordered(order), thresholds.reordered(order), n_rows
-        )
-
-    @property
-    def label_shares(self) -> Reals:
-        """Return the share of rows with each label."""
-        return np.asarray(self.sums.n_labels / self.sums.n_labels.sum())
-
-    @property
-    def rows_of_labels(self) -> NDArray[Any]:
-        """Return the number of rows of weight 1 that those with each label are as good as."""
-        mass = int(self.sums.n_labels.sum())
-        return self.sums.n_labels if self.n_rows == mass else self.label_shares * self.n_rows
-
-    def tells_apart(self) -> bool:
-        """Return whether predictions agree with labels more often than by chance."""
-        return self.counts.tells_apart(self.n_rows)
-
-    @cached_property
-    def confident_joint(self) -> Reals:
-        """Return the joint if the noise of confident rows holds for all rows."""
-        counts = self.counts.confident
-        confident = counts.sum(axis=0)
-        # A class without confident rows is assumed to keep its labels.
-        transition = np.where(confident > 0, counts / np.maximum(confident, 1), np.eye(len(counts)))
-        return joint_of(transition, self.label_shares)[0]
+    share = shipped_model().total.shares(summaries_of(tally)[None])
+    return handed_over(tally, float(share[0]))
 
 
-def confident_counts(tally: Tally) -> Reals:
-    """Return the joint of the paper's estimator: the noise of confident rows holds for all rows."""
-    return tally.confident_joint
+def handed_over(tally: Tally, wrong_share: float) -> Reals:
+    """Return the joint with a share of wrong labels, if as many are counted and counts differ."""
+    counted, mean = confident_counts(tally), counts_and_table(tally)
+    gap = float(np.abs(counted - prediction_table(tally)).sum())
+    part = min(max(2 - gap / _COUNTS_AGREE, 0.0), 1.0)
+    # The limit makes errors on families left out smaller where classes overlap, and a bit larger
+    # where they separate; see docs/classes.md.
+    wrong_share = min(wrong_share, 1 - float(np.trace(mean)))
+    return part * counted + (1 - part) * with_wrong_share(mean, wrong_share)
 
 
-def prediction_table(tally: Tally) -> Reals:
-    """Return the joint of label and prediction, as if predictions were true."""
-    return np.asarray(tally.counts.predicted / tally.sums.n_labels.sum())
+def with_wrong_share(joint: Reals, wrong_share: float) -> Reals:
+    """Return the joint with the odds of all wrong labels multiplied, so that their share is right.
 
-
-def counts_and_table(tally: Tally) -> Reals:
-    """Return the mean of `confident_counts` and `prediction_table`."""
-    return (confident_counts(tally) + prediction_table(tally)) / 2
-
-
-def _room_for_best_two(inputs: ClassInputs) -> Reals | None:
-    """Return an array for two scores of each row, unless it would be large beside all scores."""
-    scores = inputs.probabilities
-    is_small = scores.itemsize * scores.shape[1] >= _MANY_BYTES
-    # Rows with weights are counted in many parts.
-    return np.empty((len(scores), 2)) if is_small and inputs.sample_weight is None else None
+    The shares of labels stay, and so do the proportions of the true classes of the wrong labels.
+    """
+    shares = joint.sum(axis=1)
+    wrong = np.where(np.eye(len(joint), dtype=bool), 0.0, joint)
+    counted = wrong.sum(axis=1)
+    rates = np.divide(counted, shares, out=np.zeros(len(joint)), where=shares > 0)
+    low, high = -_MOST_LOG_ODDS, _MOST_LOG_ODDS
+    for _ in range(_HALVINGS):
+        factor = np.exp((low + high) / 2)
+        moved = rates * factor / (1 - rates + rates * factor)
+        too_few = shares @ moved < wrong_share
+        low, high = ((low + high) / 2, high) if too_few else (low, (low + high) / 2)
+    scale = np.divide(moved, rates, out=np.zeros(len(joint)), where=rates > 0)
+    found = wrong * scale[:, None]
+    found[np.diag_indices(len(joint))] = (shares - found.sum(axis=1)).clip(0)
+    return np.asarray(found)
 
 
 MATRIX_ESTIMATORS: dict[str, Callable[[Tally], Reals]] = {
     "confident-counts": confident_counts,
     "prediction-table": prediction_table,
     "counts-and-table": counts_and_table,
+    "learned": learned,
 }
-# Chosen by its error on data families that were left out; see the table in docs/classes.md.
-DEFAULT_MATRIX_ESTIMATOR = "counts-and-table"
+# Chosen by its error on data families that were left out; see the tables in docs/classes.md.
+DEFAULT_MATRIX_ESTIMATOR = "learned"
 
 
 def find_matrix_estimator(method: Any) -> Callable[[Tally], Reals]:

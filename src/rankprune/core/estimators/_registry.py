@@ -132,8 +132,9 @@ def estimate_noise_rates(
     method : str or callable, default=None
         The noise estimator. For more than two classes,
         ``"confident-counts"`` (the paper's thresholds, class by class), ``"prediction-table"``
-        (labels against predictions, with scores on equal terms) or, by default, their mean,
-        ``"counts-and-table"``.
+        (labels against predictions, with scores on equal terms), their mean,
+        ``"counts-and-table"``, or, by default, ``"learned"``: that mean, of which a small network
+        says how much is real.
 
         For two labels, the default ``"learned"`` asks a small network that was trained on
         thousands of problems with many kinds of noise, and counts as the paper does where the
