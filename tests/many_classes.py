@@ -41,12 +41,14 @@ def class_labels(n_rows=300, classes=("cat", "dog", "owl"), seed=0, noise=0.2, a
     return names[given], names[truth], posterior @ transition.T
 
 
-def class_check(n_rows=300, classes=("cat", "dog", "owl"), seed=0, *, noise=0.2, apart=6.0):
+def class_check(
+    n_rows=300, classes=("cat", "dog", "owl"), seed=0, *, noise=0.2, apart=6.0, method=None
+):
     """Return the check of such rows, as `check_labels` with probabilities assembles it."""
     labels, _, probabilities = class_labels(n_rows, classes, seed, noise, apart)
     names = tuple(str(name) for name in classes)
     inputs = validate_class_inputs(labels, probabilities, np.asarray(classes, dtype=object))
-    matrix = estimate_noise_rates(labels, probabilities, classes=inputs.classes)
+    matrix = estimate_noise_rates(labels, probabilities, classes=inputs.classes, method=method)
     matrix = replace(
         matrix,
         classes=np.asarray(names, dtype=object),

@@ -43,7 +43,7 @@ def truth():
 
 @pytest.fixture(scope="module")
 def of_many():
-    return class_check(1200, MANY)
+    return class_check(1200, MANY, method="counts-and-table")
 
 
 def width(check):

@@ -125,6 +125,16 @@ def test_clean_labels_of_classes_that_overlap_are_not_called_wrong():
     assert found.intervals.wrong_share.low == 0
 
 
+def test_more_classes_than_the_network_has_seen_are_counted():
+    random = np.random.default_rng(0)
+    truth = np.arange(1240) % 31
+    labels = np.where(random.random(1240) < 0.2, (truth + 1) % 31, truth)
+    scores = 0.5 * np.eye(31)[truth] + 0.3 * np.eye(31)[(truth + 1) % 31]
+    scores = scores + 0.2 * random.dirichlet(np.ones(31), 1240)
+    found = estimate_noise_rates(labels, scores)
+    assert found == estimate_noise_rates(labels, scores, method="counts-and-table")
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_scores_that_say_nothing_are_not_reliable(method):
     with pytest.warns(UninformativeProbabilitiesWarning, match="no more often than by chance"):

@@ -21,6 +21,8 @@ Reals = NDArray[np.float64]
 
 # The two counted joints may differ by this much in L1, and up to twice as much in part.
 _COUNTS_AGREE = 0.01
+# The network has seen no more classes than this, and finds too few wrong labels among more.
+_MOST_CLASSES = 30
 _MOST_LOG_ODDS, _HALVINGS = 25.0, 60
 
 
@@ -29,8 +31,11 @@ def learned(tally: Tally) -> Reals:
 
     The network has learned from problems with known labels how many labels are wrong. The mean of
     the counts is scaled down to that. Where rows are counted alike, confident or not, the scores
-    separate the classes, and the counts are used as they are.
+    separate the classes, and the counts are used as they are. With more classes than the network
+    has seen, the mean of the counts is.
     """
+    if np.count_nonzero(tally.sums.n_labels) > _MOST_CLASSES:
+        return counts_and_table(tally)
     share = shipped_model().total.shares(summaries_of(tally)[None])
     return handed_over(tally, float(share[0]))
 
