@@ -2,9 +2,9 @@
 Ten classes: which digits are labeled wrong, and what should they be?
 =====================================================================
 
-Wrong labels are rarely random: a 4 is mistaken for a 9 far more often than for a 0. With more than two
-classes, Rank Pruning estimates for every pair how many labels of one class should be the other, and
-suggests a label for every row that it drops.
+Wrong labels are rarely random: a 4 is mistaken for a 9 far more often than for a 0. With more than
+two classes, Rank Pruning estimates for every pair how many labels of one class should be the other,
+and suggests a label for every row that it drops.
 """
 
 # %%
