@@ -8,7 +8,9 @@ import sys
 import pytest
 
 from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
-from rankprune import load_check
+from pet_table import PETS as KINDS
+from pet_table import pet_csv
+from rankprune import check_table, load_check
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
 from reviewed_classes import PETS, class_run
@@ -268,3 +270,61 @@ def test_everybody_can_use_it_at_any_width(serve, open_page, tmp_path, width, sc
     page.keyboard.press("?")
     assert_accessible(page)
     assert load_check(run).classes[6] == "a"
+
+
+@pytest.fixture
+def blind(tmp_path):
+    """A run of a table of pets, of which a blind audit draws rows."""
+    path, _, _ = pet_csv(tmp_path, n=300)
+    return check_table(path, "kind", id="row id", scorer=None).save(tmp_path / "run")
+
+
+def test_nothing_in_a_blind_audit_tells_label_or_score(serve, open_page, blind):
+    page = open_page(serve(blind, "--n", "8", "--seed", "0", command="audit")[0])
+    seen = []
+    page.on("response", lambda answer: seen.append(answer.text()))
+    assert offered(page) == list(KINDS)
+    for key in "1234":
+        shown = page.content()
+        for word in ("suspect", "probability", "Suggested", "Keep", "models that did not see"):
+            assert word not in shown
+        assert page.locator("#given, .given, .suggested").count() == 0
+        assert "kind" not in page.locator("#fields dt").all_inner_texts()
+        press(page, key)
+    page.keyboard.type("/barn")
+    page.keyboard.press("Enter")
+    settle(page)
+    press(page, "u")
+    assert answers(blind, "audit") == [*(f"={name}" for name in KINDS), "=owl, barn", "unsure"]
+    page.click("#typed")
+    page.locator("#labels li", has_text="it's").click()
+    settle(page)
+    assert len(seen) >= 7
+    for text in seen:
+        for word in ("suspect", "probability", '"given"', '"rank"', '"reason"', '"score"'):
+            assert word not in text
+    press(page, "1")
+    page.wait_for_selector("#result:not([hidden])")
+    assert page.inner_text("#result-heading") == "The result after 8 judged rows"
+    assert "1 row has no clear answer" in page.inner_text("#judged")
+    assert_accessible(page)
+    # An answer can still be changed, and the next batch follows.
+    press(page, "z")
+    assert page.is_visible("#card")
+    press(page, "2")
+    page.wait_for_selector("#result:not([hidden])")
+    press(page, "Enter")
+    assert page.inner_text("#progress").startswith("Batch 2: 0 of 8 judged")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1400, "light")])
+def test_everybody_can_audit_at_any_width(serve, open_page, blind, width, scheme):
+    link = serve(blind, "--n", "4", command="audit")[0]
+    page = open_page(link, width=width, scheme=scheme)
+    assert overflow(page) <= 0
+    assert_accessible(page)
+    for _ in range(4):
+        press(page, "1")
+    page.wait_for_selector("#result:not([hidden])")
+    assert overflow(page) <= 0
+    assert_accessible(page)

@@ -54,7 +54,7 @@ BAD = {
     "row": ["'seven'", "-1", "1.5", "x'00'", "1e300"],
     "mode": ["'other'", "'audit'"],
     "draw": ["'one'", "x'00'"],
-    "answer": ["'maybe'", "'positive'"],
+    "answer": ["'maybe'", "'positive'", "'='"],
     "score": ["2", "-1e-9", "1e999", "'high'"],
     "seconds": ["'long'", "1e999", "x'00'"],
     "settles": ["2", "'yes'", "-1"],

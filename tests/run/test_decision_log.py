@@ -461,3 +461,35 @@ def test_a_uid_belongs_to_one_decision(log):
     log.add(BASE)
     with pytest.raises(ValueError, match="uid already belongs to another decision"):
         log.add(replace(BASE, row=4))
+
+
+class TestManyLabels:
+    NAMED = replace(BASE, answer="=owl, barn", label="cat")
+    DRAW = Draw(
+        *(None, "sha", (9, 9), "", "", ((7, False, False), (1, False, True)), "t"),
+        method="model",
+        about="owl, barn",
+        kinds=((False, True), (False, False)),
+        strata=(1, 0),
+    )
+
+    def test_an_answer_names_its_label(self, log):
+        log.add(self.NAMED)
+        assert log.decisions("review") == [self.NAMED]
+        with pytest.raises(Conflict, match="ann answered “owl, barn”"):
+            log.add(replace(self.NAMED, uid="00000002", reviewer="ben", answer="=cat"))
+
+    def test_an_answer_must_name_one(self, log):
+        log.add(replace(self.NAMED, answer="="))
+        with pytest.raises(TableError, match="makes no sense"):
+            log.decisions("review")
+
+    def test_a_draw_is_about_any_label(self, log):
+        kept = log.keep_draw(self.DRAW)
+        assert log.last_draws() == [kept]
+        assert kept == replace(self.DRAW, id=1)
+
+    def test_a_draw_of_two_labels_is_about_one_of_them(self, log):
+        log.keep_draw(replace(self.DRAW, positive="yes", negative="no"))
+        with pytest.raises(TableError, match="makes no sense"):
+            log.last_draws()

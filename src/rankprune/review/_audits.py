@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 
 from rankprune import audit
+from rankprune.audit import AuditEstimate, AuditSample, ClassAuditEstimate
 from rankprune.check._audited import judge_on_audit
 from rankprune.check._shown_rows import with_cells
 from rankprune.exceptions import TableError
-from rankprune.run import LabelCheck
+from rankprune.run import ClassCheck, LabelCheck, load_check
 from rankprune.run._audit_record import AuditRecord
 from rankprune.run._check_record import CheckRecord, replace_check
 from rankprune.run._checked_table import open_checked
+from rankprune.run._class_sentences import is_of_many
 from rankprune.run._decision_log import DecisionLog, Draw
-from rankprune.run._decisions import DISAGREEMENT, outcomes
+from rankprune.run._decisions import DISAGREEMENT, UNSURE, outcomes, right_label
 from rankprune.run._directory import (
     AUDIT,
     LOG_FILE,
@@ -30,7 +32,9 @@ from rankprune.run._directory import (
     Content,
     open_run,
 )
-from rankprune.run._judged_rows import Method, OpenRows, answer_of, label_name, validate_method
+from rankprune.run._judged_classes import open_rows
+from rankprune.run._judged_rows import Method, answer_of, label_name, validate_method
+from rankprune.run._loading import check_of
 from rankprune.run._offer import rows_left
 from rankprune.run._settled import current_rows
 from rankprune.run._sqlite_errors import damaged
@@ -40,7 +44,8 @@ from rankprune.table import Table
 BATCH, SIZE = 25, 200
 _NO_SAMPLE = "No sample has been drawn for this run. Start a blind audit first, which draws one."
 
-RenderReport = Callable[[LabelCheck, AuditRecord], str]
+Check = LabelCheck | ClassCheck
+RenderReport = Callable[[Any, AuditRecord], str]
 
 
 def next_batch(
@@ -80,7 +85,7 @@ def next_batch(
         The batch, or the sample.
     """
     with (
-        open_checked(LabelCheck.load(folder), table),
+        open_checked(load_check(folder), table),
         DecisionLog(folder / LOG_FILE) as log,
     ):
         log.refuse_unwritable()
@@ -99,7 +104,7 @@ def draw_rows(
 ) -> Draw:
     """Return the rows of an audit to judge now; see `next_batch`."""
     validate_method(method)
-    check = LabelCheck.of(unjudged_run(open_run(folder, repairs=(AUDIT, REPORT))))
+    check = check_of(unjudged_run(open_run(folder, repairs=(AUDIT, REPORT))))
     last = log.last_draw()
     known = [] if last is None or force else current_draws(check, log)
     for draw in known[-1:]:
@@ -115,12 +120,14 @@ def draw_rows(
         n = _next_size(check, n)
     size = (BATCH if method == "model" else SIZE) if n is None else n
     sample = check.draw_audit(size, about=about, method=method, random_state=seed)
+    # Among many labels, each card offers all of them, so the draw stores none.
+    negative, positive = ("", "") if is_of_many(check) else check.classes
     drawn = Draw(
         None,
         check.scores_key,
         sample.sizes,
-        check.positive,
-        check.negative,
+        positive,
+        negative,
         tuple(
             zip(
                 sample.rows.tolist(),
@@ -176,7 +183,7 @@ def _same_sample(known: Draw, n: int | None) -> Draw:
     return known
 
 
-def _next_size(check: LabelCheck, n: int | None) -> int:
+def _next_size(check: CheckRecord, n: int | None) -> int:
     """Return the size of the next batch, the last of which may be smaller than the others."""
     left = rows_left(check)
     if not left:
@@ -191,7 +198,7 @@ class _Answers:
     """What people answered about the rows of an audit."""
 
     def __init__(
-        self, check: LabelCheck, log: DecisionLog, draws: Sequence[Draw], table: Table | None
+        self, check: CheckRecord, log: DecisionLog, draws: Sequence[Draw], table: Table | None
     ) -> None:
         made = log.decisions("audit", *(draw.id for draw in draws))
         if table is not None:
@@ -200,11 +207,15 @@ class _Answers:
             made = [one for one in made if is_current(one)]
         drawn = {(draw.id, row) for draw in draws for row, *_ in draw.rows}
         self.found = outcomes(one for one in made if (one.draw, one.row) in drawn)
-        self._labels = {"positive": check.positive, "negative": check.negative}
+        self._classes = check.classes
 
     def of(self, row: int) -> str | None:
         """Return the right label of a row; None if nobody judged it, or its answer is not clear."""
-        return self._labels.get(self.found[row].status) if row in self.found else None
+        outcome = self.found.get(row)
+        if outcome is None or outcome.status in (UNSURE, DISAGREEMENT):
+            return None
+        last = [one for one in outcome.decisions if one.answer == outcome.status][-1]
+        return right_label(last, self._classes)
 
     def n_missing(self, draws: Iterable[Draw]) -> int:
         """Return how many rows nobody has judged."""
@@ -215,8 +226,8 @@ class _Answers:
 class Audited:
     """A check before any row was judged, the check with all answers, and the record of both."""
 
-    before: LabelCheck
-    after: LabelCheck
+    before: Check
+    after: Check
     record: AuditRecord
 
 
@@ -227,7 +238,7 @@ def settle_run(
     report: RenderReport | None = None,
     estimator: Any = None,
     n_jobs: int | None = None,
-) -> LabelCheck:
+) -> Check:
     """Return the check with all answers of its audit, after saving it in place of the earlier one.
 
     The result, the scores, ``audit.json`` and the report are replaced together. The answers stay
@@ -250,7 +261,7 @@ def settle_run(
 
     Returns
     -------
-    LabelCheck
+    LabelCheck or ClassCheck
     """
     return save_audited(folder, table, report=report, estimator=estimator, n_jobs=n_jobs).after
 
@@ -265,7 +276,7 @@ def save_audited(
 ) -> Audited:
     """Return what `settle_run` saves."""
     opened = open_run(folder, repairs=(AUDIT, REPORT))
-    before = LabelCheck.of(unjudged_run(opened))
+    before = check_of(unjudged_run(opened))
     with _table_at_hand(before, table) as rows:
         found = _audited(folder, before, table, rows, estimator, n_jobs)
         found = replace(found, after=_with_cells(found.after, rows))
@@ -291,13 +302,13 @@ def audit_record(
     folder, table, estimator, n_jobs
         As in `settle_run`.
     """
-    before = LabelCheck.of(unjudged_run(open_run(folder, repairs=(AUDIT, REPORT))))
+    before = check_of(unjudged_run(open_run(folder, repairs=(AUDIT, REPORT))))
     return _audited(folder, before, table, None, estimator, n_jobs).record
 
 
 def _audited(
     folder: Path,
-    before: LabelCheck,
+    before: Check,
     table: Any,
     rows: Table | None,
     estimator: Any,
@@ -330,37 +341,72 @@ def _audited(
         said = [answers.of(row) for row in judged]
         after = before.settle(judged, said) if judged else before
         return Audited(before, after, _with_answers(record, after, judged, said))
-    sample = draws[-1].sample()
+    sample = _whole_sample(before, draws[-1])
     said = [answers.of(row) for row in sample.rows.tolist()]
-    by_sign = replace(sample, positive=True, negative=False)
-    signs = [None if answer is None else answer == before.positive for answer in said]
     after, notes = before, []
-    if not n_unjudged and sum(sample.sizes) == len(OpenRows(before).rows):
+    if not n_unjudged and sum(sample.sizes) == len(open_rows(before).rows):
         after = before.settle(sample, said, method="design")
+    numbered, numbers = _as_numbers(before, sample, said)
     before_after = None
     if not n_unjudged and any(answer is not None for answer in said):
         try:
             before_after = judge_on_audit(
-                before, by_sign, signs, table, estimator=estimator, n_jobs=n_jobs
+                before, numbered, numbers, table, estimator=estimator, n_jobs=n_jobs
             )
         except (TableError, OSError) as error:
             notes.append(f"Before and after could not be compared. {error}")
     record = replace(
         _with_answers(record, after, sample.rows.tolist(), said),
-        estimate=audit.estimate(by_sign, signs),
+        estimate=_estimated(before, numbered, numbers),
         before_after=before_after,
         notes=tuple(notes),
     )
     return Audited(before, after, record)
 
 
+def _whole_sample(check: Check, draw: Draw) -> AuditSample:
+    """Return a sample of fixed size, as it was drawn from a check."""
+    if not is_of_many(check):
+        return draw.sample()
+    drawn, n = open_rows(check), len(draw.rows)
+    places = drawn.places_of(np.array([row for row, *_ in draw.rows], dtype=np.intp))
+    sample = drawn.sample(places, drawn.divided().strata(n))
+    if (sample.sizes, tuple(sample.stratum.tolist())) != (draw.sizes, draw.strata):
+        raise TableError(
+            "The sample was drawn by another version of rankprune, in another way. Estimate with "
+            "that version, or draw a new sample with force=True."
+        )
+    return sample
+
+
+def _as_numbers(
+    check: Check, sample: AuditSample, said: Sequence[str | None]
+) -> tuple[AuditSample, list[int | None]]:
+    """Return a sample and its answers with numbers for labels; of two, booleans."""
+    codes = [None if one is None else check.classes.index(one) for one in said]
+    if is_of_many(check):
+        return replace(sample, classes=tuple(range(len(check.classes)))), codes
+    signs = [None if code is None else code == 1 for code in codes]
+    return replace(sample, positive=True, negative=False), [*signs]
+
+
+def _estimated(
+    check: Check, sample: AuditSample, answers: Sequence[int | None]
+) -> AuditEstimate | ClassAuditEstimate:
+    """Return what the answers alone show, with the names of labels."""
+    found = audit.estimate(sample, answers)
+    if isinstance(found, ClassAuditEstimate):
+        return replace(found, classes=check.classes)
+    return found
+
+
 def _with_answers(
-    record: AuditRecord, after: LabelCheck, rows: Sequence[int], said: Sequence[str | None]
+    record: AuditRecord, after: Check, rows: Sequence[int], said: Sequence[str | None]
 ) -> AuditRecord:
     """Return a record with the numbers of answers, and the range that follows from them."""
     scores = after.scores
-    given = np.asarray(scores.is_positive)[np.searchsorted(scores.rows, rows)]
-    labels = [after.positive if one else after.negative for one in given.tolist()]
+    given = after.given_codes[np.searchsorted(scores.rows, rows)]
+    labels = [after.classes[code] for code in given.tolist()]
     pairs = [(one, answer) for one, answer in zip(labels, said, strict=True) if answer is not None]
     return replace(
         record,
@@ -372,7 +418,7 @@ def _with_answers(
 
 
 @contextmanager
-def _table_at_hand(check: LabelCheck, table: Any) -> Iterator[Table | None]:
+def _table_at_hand(check: CheckRecord, table: Any) -> Iterator[Table | None]:
     """Open the table of a check; None if it is not at its original path and no other is given."""
     path = check.source.path
     if table is None and (
@@ -384,7 +430,7 @@ def _table_at_hand(check: LabelCheck, table: Any) -> Iterator[Table | None]:
         yield opened
 
 
-def _with_cells(check: LabelCheck, table: Table | None) -> LabelCheck:
+def _with_cells(check: Check, table: Table | None) -> Check:
     """Return the check with the cells of rows that are new on the list to look at."""
     new = [row for row in check.candidates if not row.cells]
     if table is None or not new or not check.columns:

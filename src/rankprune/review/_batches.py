@@ -6,7 +6,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from rankprune.core import Interval
 from rankprune.exceptions import TableError
 from rankprune.review._audits import (
     Audited,
@@ -15,7 +14,7 @@ from rankprune.review._audits import (
     save_audited,
 )
 from rankprune.review._queue import ReviewQueue
-from rankprune.run import LabelCheck
+from rankprune.run._check_record import CheckRecord
 from rankprune.run._offer import rows_left
 from rankprune.run._sentences import answers_words, headline
 from rankprune.run._visible import visible
@@ -111,18 +110,13 @@ def _shown(found: Audited, n_next: int) -> dict[str, Any]:
     }
 
 
-def _range(check: LabelCheck, about: str | None) -> dict[str, float]:
+def _range(check: CheckRecord, about: str | None) -> dict[str, float]:
     """Return the rate that an audit is about, with its range."""
-    rates = check.intervals
-    found: Interval = {
-        None: rates.wrong_share,
-        check.positive: rates.positive_label_error_rate,
-        check.negative: rates.negative_label_error_rate,
-    }[about]
+    found = check.wrong_share_interval if about is None else check.error_rates[about]
     return {"estimate": found.estimate, "low": found.low, "high": found.high}
 
 
-def _next(check: LabelCheck, n: int, about: str | None) -> dict[str, Any] | None:
+def _next(check: CheckRecord, n: int, about: str | None) -> dict[str, Any] | None:
     """Return the size of the next batch, and the range that it would leave; None at the end."""
     n = min(n, rows_left(check))
     if not n:

@@ -136,7 +136,7 @@ class Draw:
     sizes : tuple of int
         Sizes of the strata.
     positive, negative : str
-        The two labels.
+        The two labels; empty if there are more.
     rows : tuple of (row, is_positive, suspect)
         In the order in which they are shown.
     time : str
@@ -558,6 +558,7 @@ def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
     labels = tuple(_KINDS.index(kind) for kind in kinds.split())
     of_strata = tuple(FOUR[label] for label in labels)
     strata = tuple(stratum for *_, stratum in rows)
+    is_of_many = positive == negative == ""
     is_by_four = of_strata == FOUR and set(strata) == {_BY_LABEL_AND_SUSPECT}
     drawn = Counter(
         FOUR.index((is_positive, suspect)) if is_by_four else stratum
@@ -566,7 +567,7 @@ def _draw(found: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Draw:
     is_possible = (
         all(isinstance(text, str) for text in texts)
         and method in METHODS
-        and about in (None, positive, negative)
+        and (about in (None, positive, negative) or (is_of_many and isinstance(about, str)))
         and isinstance(batch, int)
         and batch > 0
         and [place for place, *_ in rows] == list(range(len(rows)))
