@@ -35,7 +35,6 @@ pytestmark = pytest.mark.filterwarnings(
         RankPruningClassifier(LogisticRegression(), scorer=DecisionTreeClassifier(max_depth=3)),
         RankPruningClassifier(make_pipeline(MinMaxScaler(), LogisticRegression())),
         RankPruningClassifier(negative_noise_rate=0.0),
-        RankPruningClassifier(rare="keep", noise_estimator="confident-counts", rounds=2),
     ]
 )
 def test_scikit_learn_check(estimator, check):

@@ -34,10 +34,12 @@ from rankprune.core._theory import (
 )
 from rankprune.core._verdict import Verdict, judge_labels
 from rankprune.core._weights import correction_weights
-from rankprune.core.classes._class_pruning import ClassPruning, ClassSuspects
+from rankprune.core.classes._class_pruning import ClassMarker, ClassPruning, ClassSuspects
+from rankprune.core.classes._class_state import ClassState
 from rankprune.core.classes._class_verdict import ClassVerdict, judge_matrix
 from rankprune.core.classes._matrix_estimators import MATRIX_ESTIMATORS
 from rankprune.core.classes._noise_matrix import MatrixIntervals, NoiseMatrix
+from rankprune.core.classes._ratio_search import ClassCutoffs
 from rankprune.core.counting._sketch import ScoreSketch
 from rankprune.core.counting._state import ConfidentState
 from rankprune.core.estimators._registry import NOISE_ESTIMATORS, estimate_noise_rates
@@ -45,7 +47,10 @@ from rankprune.core.estimators._registry import NOISE_ESTIMATORS, estimate_noise
 __all__ = [
     "MATRIX_ESTIMATORS",
     "NOISE_ESTIMATORS",
+    "ClassCutoffs",
+    "ClassMarker",
     "ClassPruning",
+    "ClassState",
     "ClassSuspects",
     "ClassVerdict",
     "ConfidentCounts",

@@ -174,11 +174,8 @@ def validate_weighted_labels(
         refuse_single_class(classes[[not counted.all(), bool(counted.any())]], name)
     if pos_label is None:
         pos_label = classes[1]
-    elif not any(are_equal(pos_label, value) for value in classes.tolist()):
-        raise ValueError(
-            f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
-            "Pass the class you want to detect, with the same type as in the labels."
-        )
+    else:
+        refuse_other_pos_label(pos_label, classes)
     if held is not None:
         is_second = is_second if are_equal(pos_label, classes[1]) else ~is_second
     elif weight is not None or pos_label != classes[1]:
@@ -186,6 +183,15 @@ def validate_weighted_labels(
     if weight is not None:
         _refuse_lost_class(weight, is_second, classes, pos_label)
     return BinaryLabels(is_second, classes, pos_label), weight
+
+
+def refuse_other_pos_label(pos_label: Any, classes: NDArray[Any]) -> None:
+    """Raise an error unless the positive label is one of two."""
+    if not any(are_equal(pos_label, value) for value in classes.tolist()):
+        raise ValueError(
+            f"pos_label must be one of the two label values {classes.tolist()}, got {pos_label!r}. "
+            "Pass the class you want to detect, with the same type as in the labels."
+        )
 
 
 def _refuse_lost_class(

@@ -6,27 +6,35 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from rankprune.core import ConfidentState, Cutoffs
+from rankprune.core import ClassState, ConfidentState, Cutoffs
 from rankprune.stream._sources import Batch, Batches, MappedBatches, opened_batches
+
+State = TypeVar("State", ConfidentState, ClassState)
 
 
 def find_cutoffs(batches: Batches, state: ConfidentState) -> Cutoffs:
     """Return the cut-offs that a state finds in batches."""
-    with opened_batches(batches, None) as source:
+    with opened_batches(batches) as source:
         return run_passes(source, state, 1).cutoffs()
 
 
-def run_passes(source: MappedBatches, state: ConfidentState, n_jobs: int) -> ConfidentState:
-    """Return the state after as many passes as it needs."""
+def run_passes(
+    source: MappedBatches, state: State, n_jobs: int, first: Iterator[Batch] | None = None
+) -> State:
+    """Return the state after as many passes as it needs.
+
+    The batches of the first pass are those of an iterator, if it is given.
+    """
     while not state.is_done:
-        state = _one_pass(source, state, n_jobs).after_pass()
+        batches = source.held(n_jobs) if first is None else first
+        state, first = _one_pass(batches, state, n_jobs).after_pass(), None
     return state
 
 
-def _one_pass(source: MappedBatches, state: ConfidentState, n_jobs: int) -> ConfidentState:
-    states: list[ConfidentState] = []
+def _one_pass(batches: Iterator[Batch], state: State, n_jobs: int) -> State:
+    states: list[State] = []
     own = threading.local()
 
     def update(batch: Batch) -> None:
@@ -36,7 +44,7 @@ def _one_pass(source: MappedBatches, state: ConfidentState, n_jobs: int) -> Conf
         own.state.update(*batch)
 
     with thread_pool(n_jobs) as run:
-        run(update, source.held(n_jobs))
+        run(update, batches)
     merged = state.empty()
     for one in states:
         merged = merged.merge(one)

@@ -1,29 +1,53 @@
 """Rates and masks of rows that need not fit in memory: the same results, a batch at a time.
 
-`rankprune.core.ConfidentState` holds what is known after each batch.
+`rankprune.core.ConfidentState` holds what is known after each batch, or `ClassState` if there are
+more than two labels.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from rankprune.core import ConfidentState, Cutoffs, Marker, NoiseRates
+from rankprune.core import (
+    ClassCutoffs,
+    ClassMarker,
+    ClassState,
+    ConfidentState,
+    Cutoffs,
+    Marker,
+    NoiseMatrix,
+    NoiseRates,
+)
+from rankprune.core._inputs import as_array
+from rankprune.core._noise_rates import validate_noise_rates
 from rankprune.core._parameters import validate_count
-from rankprune.storage._atomic import whole_file
-from rankprune.stream._passes import run_passes, thread_pool
-from rankprune.stream._sources import Batch, Batches, MappedBatches, opened_batches
+from rankprune.core.classes._class_inputs import (
+    collected_classes,
+    column_with_classes,
+    is_matrix,
+    rates_for_matrix,
+    refuse_for_two_labels,
+    validate_classes,
+)
+from rankprune.stream._marking import BatchMarker, MarkedRows
+from rankprune.stream._passes import run_passes
+from rankprune.stream._sources import Batch, Batches, MappedBatches, opened_batches, with_first
 
 
 def estimate_noise_rates(
-    batches: Batches, *, method: Any = None, pos_label: Any = None, n_jobs: int = 1
-) -> NoiseRates:
+    batches: Batches,
+    *,
+    classes: ArrayLike | None = None,
+    method: Any = None,
+    pos_label: Any = None,
+    n_jobs: int = 1,
+) -> NoiseRates | Any:
     """Return how many labels are wrong in each class, from batches of labels and probabilities.
 
     Parameters
@@ -32,18 +56,23 @@ def estimate_noise_rates(
         The rows: a list or another iterable of batches, which may be empty or hold a single label;
         a function that returns such an iterable and is called for each pass; or two arrays or
         memory maps. An iterator, which can be read only once, is first copied to a temporary file.
-        `read_scores` reads Parquet and Arrow files.
+        `read_scores` reads Parquet and Arrow files. Probabilities have one column per class if
+        there are more than two labels.
+    classes : array-like of shape (n_classes,), default=None
+        The label value of each column. By default the sorted labels of all rows: batches are then
+        read until as many labels were seen as there are columns, usually only the first one.
     method : str or callable, default=None
-        As in `rankprune.estimate_noise_rates`, with the same default and the same result. A
+        As in `rankprune.estimate_noise_rates`, with the same defaults and the same result. A
         callable sees the bins of a `ScoreSketch` as rows with weights.
     pos_label : default=None
-        The positive label, if labels are not 0 and 1.
+        The positive label, if labels are not 0 and 1; for two labels alone.
     n_jobs : int, default=1
         Number of threads. Does not change the result.
 
     Returns
     -------
-    NoiseRates
+    NoiseRates or NoiseMatrix
+        A `NoiseMatrix` for more than two classes.
 
     Examples
     --------
@@ -60,13 +89,72 @@ def estimate_noise_rates(
     >>> round(rates.positive_noise_rate, 2), round(rates.negative_noise_rate, 6)
     (0.2, 0.0)
     """
-    jobs, state = validate_count(n_jobs, "n_jobs", 2), ConfidentState(method, prunes=False)
-    with opened_batches(batches, pos_label) as source:
-        return run_passes(source, state, jobs).rates()
+    jobs = validate_count(n_jobs, "n_jobs", 2)
+    with opened_batches(batches, pos_label, classes) as source:
+        begun = _begun(source, classes, jobs, method=method, prunes=False)
+        done = begun.run(jobs)
+    return done.matrix() if isinstance(done, ClassState) else done.rates()
 
 
 @dataclass(frozen=True)
-class StreamedPruning:
+class _Begun:
+    """Rows in the form in which a state takes them, and those of the first pass if it began."""
+
+    source: MappedBatches
+    state: ConfidentState | ClassState
+    first: Iterator[Batch] | None = None
+
+    def run(self, n_jobs: int) -> ConfidentState | ClassState:
+        """Return the state after all passes."""
+        if isinstance(self.state, ClassState):
+            return run_passes(self.source, self.state, n_jobs, self.first)
+        return run_passes(self.source, self.state, n_jobs, self.first)
+
+
+def _begun(
+    source: MappedBatches,
+    classes: ArrayLike | None,
+    n_jobs: int,
+    *,
+    method: Any,
+    noise: NoiseRates | NoiseMatrix | None = None,
+    prunes: bool = True,
+) -> _Begun:
+    """Return how to begin: with rows of two labels or of more, which the first batch shows."""
+    if isinstance(noise, NoiseMatrix):
+        refuse_for_two_labels(pos_label=source.pos_label)
+        known = noise.classes if classes is None else classes
+        return _Begun(source, ClassState(known, method, noise_matrix=noise))
+    if noise is not None:
+        validate_noise_rates(noise)
+    head, pairs = with_first(source.pairs())
+    first: Iterator[Batch] | None = pairs
+    if head is None or not is_matrix(head[1]):
+        if classes is not None:
+            raise column_with_classes(() if head is None else head[1])
+        of_two = ConfidentState(method, noise_rates=noise, prunes=prunes)
+        return _Begun(source, of_two, source.held(n_jobs, pairs))
+    if classes is None:
+        n_columns = as_array(head[1], "probabilities").shape[1]
+        known, n_read = collected_classes((labels for labels, _ in pairs), n_columns)
+        # Batches after the first were read for their labels alone, so they are read again.
+        first = chain([head], pairs) if n_read == 1 else None
+    else:
+        known = validate_classes(classes)
+    state: ConfidentState | ClassState
+    if len(known) == 2:
+        source = replace(source, two_classes=known)
+        state = ConfidentState(method, noise_rates=noise, prunes=prunes)
+    else:
+        refuse_for_two_labels(pos_label=source.pos_label)
+        if noise is not None:
+            raise rates_for_matrix(known)
+        state = ClassState(known, method, prunes=prunes, are_named=classes is not None)
+    return _Begun(source, state, first and source.held(n_jobs, first))
+
+
+@dataclass(frozen=True)
+class StreamedPruning(MarkedRows):
     """Which rows to drop, without holding them: the rates, the cut-offs, and the masks.
 
     Attributes
@@ -95,76 +183,60 @@ class StreamedPruning:
     n_rows: int
     n_passes: int
     _cutoffs: Cutoffs = field(repr=False)
-    _batches: Any = field(repr=False)
-    _pos_label: Any = field(repr=False)
+    _source: MappedBatches = field(repr=False)
     _n_jobs: int = field(repr=False)
 
-    def masks(self) -> Iterator[NDArray[np.bool_]]:
-        """Yield the mask of each batch, True for rows to drop."""
-        marker, n_rows = Marker(self._cutoffs), 0
-        for labels, probabilities in MappedBatches(self._batches, self._pos_label):
-            mask = marker.mark_batch(labels, probabilities)
-            n_rows += len(mask)
-            yield mask
-        self._refuse_other_rows(n_rows)
+    def _marker(self) -> BatchMarker:
+        return Marker(self._cutoffs)
 
-    def _refuse_other_rows(self, n_rows: int) -> None:
-        if n_rows != self.n_rows:
-            raise ValueError(
-                f"batches must give the same rows when they are marked, got {self.n_rows} rows "
-                f"before and {n_rows} now. Pass a list, or a function that starts over."
-            )
 
-    def mask(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-        """Return the mask of all rows, one byte each, written to ``out`` if it is given."""
-        mask = np.empty(self.n_rows, dtype=bool) if out is None else out
-        shape, kind = getattr(mask, "shape", None), getattr(mask, "dtype", None)
-        if shape != (self.n_rows,) or kind != np.dtype(bool) or not mask.flags.writeable:
-            raise ValueError(
-                f"out must be a writable boolean array with one element per row, got "
-                f"shape {shape} of {kind} for {self.n_rows} rows. Pass "
-                "np.empty(pruning.n_rows, dtype=bool)."
-            )
-        marker, source = Marker(self._cutoffs), MappedBatches(self._batches, self._pos_label)
-        n_rows = 0
-        # Ties at a cut-off are resolved by the order of the rows, so one thread marks them.
-        with thread_pool(1 if marker.is_ordered else self._n_jobs) as run:
+@dataclass(frozen=True, eq=False)
+class StreamedClassPruning(MarkedRows):
+    """Which rows of many classes to drop, without holding them: the matrix, cut-offs, and masks.
 
-            def mark(task: tuple[int, Batch]) -> None:
-                place, (labels, probabilities) = task
-                end = place + len(np.asanyarray(labels))
-                if end <= self.n_rows:  # more rows than before are refused below
-                    marker.mark_batch(labels, probabilities, mask[place:end])
+    Attributes
+    ----------
+    noise_rates : NoiseMatrix
+    cutoffs : ndarray of shape (n_classes,)
+    n_pruned : ndarray of shape (n_classes,)
+    classes : ndarray of shape (n_classes,)
+        As in `ClassPruning`.
+    n_rows, n_passes : int
+        Number of rows, and of passes over them.
 
-            def tasks() -> Iterator[tuple[int, Batch]]:
-                nonlocal n_rows
-                for batch in source.held(self._n_jobs):
-                    place, n_rows = n_rows, n_rows + len(np.asanyarray(batch[0]))
-                    yield place, batch
+    Examples
+    --------
+    >>> from rankprune import NoiseMatrix, stream
+    >>> matrix = NoiseMatrix([[0.25, 0.25, 0], [0, 0.25, 0], [0, 0, 0.25]], classes=list("abc"))
+    >>> rows = (["a", "a"], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]), (["c"], [[0.1, 0.1, 0.8]])
+    >>> pruning = stream.prune_labels(list(rows), matrix)
+    >>> pruning.n_pruned.tolist(), pruning.mask().tolist()
+    ([1, 0, 0], [False, True, False])
+    """
 
-            run(mark, tasks())
-        self._refuse_other_rows(n_rows)
-        return mask
+    noise_rates: NoiseMatrix
+    cutoffs: NDArray[np.float64]
+    n_pruned: NDArray[np.int64]
+    classes: NDArray[Any]
+    n_rows: int
+    n_passes: int
+    _cutoffs: ClassCutoffs = field(repr=False)
+    _source: MappedBatches = field(repr=False)
+    _n_jobs: int = field(repr=False)
 
-    def write_mask(self, path: str | os.PathLike[str]) -> Path:
-        """Write the mask to an npy file as it is computed, and return its path."""
-        place = Path(path)
-        with whole_file(place) as part, part.open("wb") as sink:
-            header = {"descr": "|b1", "fortran_order": False, "shape": (self.n_rows,)}
-            np.lib.format.write_array_header_1_0(sink, header)
-            for mask in self.masks():
-                sink.write(mask.tobytes())
-        return place
+    def _marker(self) -> BatchMarker:
+        return ClassMarker(self._cutoffs, self.classes)
 
 
 def prune_labels(
     batches: Batches,
-    noise_rates: NoiseRates | None = None,
+    noise_rates: NoiseRates | NoiseMatrix | None = None,
     *,
+    classes: ArrayLike | None = None,
     method: Any = None,
     pos_label: Any = None,
     n_jobs: int = 1,
-) -> StreamedPruning:
+) -> StreamedPruning | Any:
     """Return which rows to drop, from batches of labels and probabilities.
 
     Counts, cut-offs and masks are those of `rankprune.prune_labels` on all rows at once, whatever
@@ -172,15 +244,17 @@ def prune_labels(
 
     Parameters
     ----------
-    batches, method, pos_label, n_jobs
+    batches, classes, method, pos_label, n_jobs
         As in `estimate_noise_rates`, except that an iterator is refused: the mask needs a second
         pass.
-    noise_rates : NoiseRates, default=None
-        Known or estimated rates. By default they are estimated in the same passes.
+    noise_rates : NoiseRates or NoiseMatrix, default=None
+        Known or estimated; a matrix for more than two classes. By default they are estimated in
+        the same passes.
 
     Returns
     -------
-    StreamedPruning
+    StreamedPruning or StreamedClassPruning
+        The latter for more than two classes.
 
     Examples
     --------
@@ -200,8 +274,23 @@ def prune_labels(
             f"an iterator ({type(batches).__name__}). Pass a list, or a function that returns it."
         )
     jobs = validate_count(n_jobs, "n_jobs", 2)
-    with opened_batches(batches, pos_label) as source:
-        state = run_passes(source, ConfidentState(method, noise_rates=noise_rates), jobs)
+    with opened_batches(batches, pos_label, classes) as opened:
+        begun = _begun(opened, classes, jobs, method=method, noise=noise_rates)
+        state, source = begun.run(jobs), begun.source
+    n_passes = state.n_pass - 1
+    if isinstance(state, ClassState):
+        found = state.cutoffs()
+        return StreamedClassPruning(
+            state.matrix(),
+            found.margins,
+            found.n_pruned,
+            state.classes,
+            state.n_rows,
+            n_passes,
+            found,
+            source,
+            jobs,
+        )
     cutoffs = state.cutoffs()
     parts = (cutoffs.positive, cutoffs.negative)
     n_positive, n_negative = (0 if part is None else part.n_pruned for part in parts)
@@ -211,9 +300,8 @@ def prune_labels(
         n_positive,
         n_negative,
         state.n_rows,
-        state.n_pass - 1,
+        n_passes,
         cutoffs,
-        batches,
-        pos_label,
+        source,
         jobs,
     )

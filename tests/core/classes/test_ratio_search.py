@@ -61,7 +61,7 @@ def test_any_batches_and_any_memory_give_what_sorting_gives(drawn, data):
     found = searched(batches, ranks, limit, n_cells).cutoffs(ranks)
     np.testing.assert_array_equal(found.values, values)
     np.testing.assert_array_equal(found.margins, np.log(values))
-    marker = ClassMarker(found)
+    marker = ClassMarker(found, np.arange(len(ranks)))
     masks = [np.empty(len(batch[0]), dtype=bool) for batch in batches]
     for part, batch in zip(masks, batches, strict=True):
         marker.mark(part, *batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from rankprune.core._blocks import blocks
 from rankprune.core._inputs import (
     NEAR_ONE,
+    BoolArray,
     FloatArray,
     as_array,
     one_dimensional,
     real_numbers,
+    refuse_other_pos_label,
+    validate_batch_labels,
     validate_sample_weight,
     values_of_labels,
 )
@@ -36,6 +39,7 @@ _COUNTED_RANGE = 1 << 16
 # Whole numbers up to this are exact as float64.
 _LARGEST_WHOLE = 1 << 53
 _ADVICE = "Pass the result of predict_proba."
+_ROW, _BATCH_ROW = "row {}", "row {} of a batch"
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class ClassInputs:
     classes: NDArray[Any]
     probabilities: FloatArray
     sample_weight: Reals | None = None
+    is_batch: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -74,7 +79,8 @@ class ClassInputs:
 
     def refuse_bad_rows(self, rows: slice) -> None:
         """Raise an error that names the first of these rows that is no distribution."""
-        _refuse_bad_rows(np.array(self.probabilities[rows], dtype=np.float64), rows.start)
+        scores = np.array(self.probabilities[rows], dtype=np.float64)
+        _refuse_bad_rows(scores, rows.start, _BATCH_ROW if self.is_batch else _ROW)
 
 
 def block_rows(n_classes: int, n_cells: int = BLOCK_CELLS) -> int:
@@ -100,22 +106,80 @@ def validate_class_inputs(
     scores = as_array(probabilities, "probabilities")
     _refuse_other_than_table(scores)
     codes, known = codes_of_labels(values, classes)
-    if len(known) < 2:
-        raise ValueError(
-            f"labels must hold at least two classes, got one class only: {known.tolist()}. "
-            "Pass rows of other classes too."
-        )
-    if scores.shape[1] != len(known):
-        origin = "different labels" if classes is None else "classes"
-        advice = (
-            "Name the class of each column with classes, such as classes=model.classes_."
-            if classes is None
-            else "Pass one class per column, in their order."
-        )
-        raise _other_columns(scores, known, origin, advice)
-    _refuse_other_length(scores, len(codes))
+    refuse_other_columns(scores.shape[1], known, are_named=classes is not None)
+    refuse_other_length(scores, len(codes))
     weight = validate_sample_weight(sample_weight, len(codes))
     return ClassInputs(codes, known, real_numbers(scores, "probabilities", _ADVICE), weight)
+
+
+def validate_class_batch(
+    labels: ArrayLike, probabilities: ArrayLike, classes: NDArray[Any], *, are_named: bool = True
+) -> ClassInputs:
+    """Return the labels and scores of a batch, which may be empty or lack labels of any class.
+
+    The classes are those of the columns, named by the caller or collected from all labels.
+    """
+    found, codes, scores = validate_unnamed_batch(labels, probabilities)
+    if not len(codes):
+        return ClassInputs(codes, classes, np.zeros((0, len(classes))), is_batch=True)
+    refuse_other_columns(scores.shape[1], classes, are_named=are_named)
+    columns, strangers = _columns_of(found, classes)
+    if strangers.size:
+        if not are_named:
+            more = np.array([*classes.tolist(), *[found[place] for place in strangers]])
+            refuse_other_columns(scores.shape[1], more, are_named=False)
+        raise _not_among(classes, found, codes, int(strangers[0]), "labels", _BATCH_ROW)
+    return ClassInputs(_columns_of_rows(columns, codes, classes), classes, scores, is_batch=True)
+
+
+def validate_unnamed_batch(
+    labels: ArrayLike, probabilities: ArrayLike
+) -> tuple[list[Any], Codes, FloatArray]:
+    """Return the sorted labels of a batch, the number of each row's label, and the scores."""
+    values, scores = validate_batch_labels(labels), as_array(probabilities, "probabilities")
+    if len(values) or scores.size:
+        _refuse_other_than_table(scores)
+    refuse_other_length(scores, len(values))
+    found, codes = _codes_of_batch(values)
+    return found, codes, real_numbers(scores, "probabilities", _ADVICE)
+
+
+def _codes_of_batch(values: NDArray[Any]) -> tuple[list[Any], Codes]:
+    if not len(values):
+        return [], np.zeros(0, dtype=np.int16)
+    found, codes = sorted_codes(values, "labels")
+    return found.tolist(), codes
+
+
+def validate_batch_of_two(
+    labels: ArrayLike, probabilities: ArrayLike, classes: NDArray[Any], column: int
+) -> tuple[BoolArray, FloatArray]:
+    """Return which rows of a batch have the label of a column, and its scores."""
+    inputs = validate_class_batch(labels, probabilities, classes)
+    for _ in inputs.blocks():  # checks the rows
+        pass
+    return np.asarray(inputs.codes == column), inputs.probabilities[:, column]
+
+
+def collected_classes(batches: Iterable[ArrayLike], n_columns: int) -> tuple[NDArray[Any], int]:
+    """Return the sorted labels of batches, one for each column, and how many batches were read.
+
+    Stop reading once there are as many labels as columns.
+    """
+    seen: dict[Any, None] = {}
+    n_read = 0
+    for labels in batches:
+        n_read += 1
+        seen.update(dict.fromkeys(_codes_of_batch(validate_batch_labels(labels))[0]))
+        if len(seen) >= n_columns:
+            break
+    if not seen:
+        raise ValueError("batches must hold at least one row, got none. Check the selection.")
+    values = np.array([*seen, None], dtype=object)[:-1]
+    known = sorted_values(values, "labels")[0]
+    refuse_continuous(known, known, "labels")
+    refuse_other_columns(n_columns, known, are_named=False)
+    return known, n_read
 
 
 def validate_scores_of(codes: Codes, classes: NDArray[Any], probabilities: ArrayLike) -> FloatArray:
@@ -123,8 +187,10 @@ def validate_scores_of(codes: Codes, classes: NDArray[Any], probabilities: Array
     scores = as_array(probabilities, "probabilities")
     _refuse_other_than_table(scores)
     if scores.shape[1] != len(classes):
-        raise _other_columns(scores, classes, "classes", "Pass the columns in their sorted order.")
-    _refuse_other_length(scores, len(codes))
+        raise _other_columns(
+            scores.shape[1], classes, "classes", "Pass the columns in their sorted order."
+        )
+    refuse_other_length(scores, len(codes))
     inputs = ClassInputs(codes, classes, real_numbers(scores, "probabilities", _ADVICE))
     for _ in inputs.blocks():
         pass
@@ -141,22 +207,42 @@ def classes_or_column(
 ) -> ClassInputs | FloatArray:
     """Return checked rows of many classes, or for two the column of the positive label."""
     if not is_matrix(probabilities):
-        raise ValueError(
-            "classes must be None unless probabilities have one column per class, got "
-            f"probabilities of shape {as_array(probabilities, 'probabilities').shape}. Pass all of "
-            "predict_proba(X), or leave classes out."
-        )
+        raise column_with_classes(probabilities)
     inputs = validate_class_inputs(labels, probabilities, classes, sample_weight)
     if len(inputs.classes) == 2 or inputs.sample_weight is not None:
         for _ in inputs.blocks():  # checks the rows, whatever their weight
             pass
     if len(inputs.classes) == 2:
-        column = int(sorted_order(inputs.classes)[-1])
-        if pos_label is not None and not are_equal(pos_label, inputs.classes.tolist()[column]):
-            column = 1 - column  # a label that is neither is refused with the labels
+        column = positive_column(inputs.classes, pos_label)
         return np.ascontiguousarray(inputs.probabilities[:, column])
     refuse_for_two_labels(pos_label=pos_label)
     return inputs
+
+
+def column_with_classes(probabilities: Any) -> ValueError:
+    """Return the error that classes are named, but there is no column for each."""
+    return ValueError(
+        "classes must be None unless probabilities have one column per class, got probabilities "
+        f"of shape {as_array(probabilities, 'probabilities').shape}. Pass all of predict_proba(X), "
+        "or leave classes out."
+    )
+
+
+def rates_for_matrix(classes: NDArray[Any]) -> TypeError:
+    """Return the error that rates of two classes are given for more."""
+    return TypeError(
+        f"noise_rates must be a NoiseMatrix for {len(classes)} classes, got NoiseRates. Pass what "
+        "estimate_noise_rates returns for the same probabilities."
+    )
+
+
+def positive_column(classes: NDArray[Any], pos_label: Any) -> int:
+    """Return the column of the positive one of two classes, by default the last in sorted order."""
+    order = sorted_order(classes)
+    if pos_label is None:
+        return int(order[-1])
+    refuse_other_pos_label(pos_label, classes[order])
+    return [are_equal(pos_label, value) for value in classes.tolist()].index(True)
 
 
 def column_for_two(
@@ -165,10 +251,7 @@ def column_for_two(
     """Return the column of the positive label, after checking that there are two classes."""
     found = classes_or_column(labels, probabilities, classes, pos_label=pos_label)
     if isinstance(found, ClassInputs):
-        raise TypeError(
-            f"noise_rates must be a NoiseMatrix for {len(found.classes)} classes, got NoiseRates. "
-            "Pass what estimate_noise_rates returns for the same probabilities."
-        )
+        raise rates_for_matrix(found.classes)
     return found
 
 
@@ -190,7 +273,8 @@ def _refuse_other_than_table(scores: NDArray[Any]) -> None:
         )
 
 
-def _refuse_other_length(scores: NDArray[Any], n_rows: int) -> None:
+def refuse_other_length(scores: NDArray[Any], n_rows: int) -> None:
+    """Raise an error unless there is a row of scores for each label."""
     if len(scores) != n_rows:
         raise ValueError(
             f"probabilities must have one row per label, got {len(scores)} rows for {n_rows} "
@@ -198,11 +282,29 @@ def _refuse_other_length(scores: NDArray[Any], n_rows: int) -> None:
         )
 
 
-def _other_columns(
-    scores: NDArray[Any], classes: NDArray[Any], origin: str, advice: str
-) -> ValueError:
+def refuse_other_columns(n_columns: int, known: NDArray[Any], *, are_named: bool) -> None:
+    """Raise an error unless there are two or more classes, and a column for each.
+
+    Classes are named by the caller, or are all labels.
+    """
+    if len(known) < 2:
+        raise ValueError(
+            f"labels must hold at least two classes, got one class only: {known.tolist()}. "
+            "Pass rows of other classes too."
+        )
+    if n_columns != len(known):
+        origin = "classes" if are_named else "different labels"
+        advice = (
+            "Pass one class per column, in their order."
+            if are_named
+            else "Name the class of each column with classes, such as classes=model.classes_."
+        )
+        raise _other_columns(n_columns, known, origin, advice)
+
+
+def _other_columns(n_columns: int, classes: NDArray[Any], origin: str, advice: str) -> ValueError:
     return ValueError(
-        f"probabilities must have one column per class, got {scores.shape[1]} columns for "
+        f"probabilities must have one column per class, got {n_columns} columns for "
         f"{len(classes)} {origin}: {_shown(classes)}. {advice}"
     )
 
@@ -252,19 +354,38 @@ def codes_of_labels(
     if known is None:
         refuse_continuous(values, found, name)
         return codes, found
+    columns, strangers = _columns_of(found.tolist(), known)
+    if strangers.size:
+        raise _not_among(known, found.tolist(), codes, int(strangers[0]), name, _ROW)
+    return _columns_of_rows(columns, codes, known), known
+
+
+def _columns_of(found: list[Any], known: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the column of each value, and which values have none."""
     column_of = {value: column for column, value in enumerate(known.tolist())}
-    columns = np.array([column_of.get(value, -1) for value in found.tolist()])
-    if (columns < 0).any():
-        stranger = int(np.flatnonzero(columns < 0)[0])
-        row = int(np.flatnonzero(codes == stranger)[0])
-        raise ValueError(
-            f"{name} must be among classes {_shown(known)}; row {row} holds "
-            f"{found.tolist()[stranger]!r}. Add it to classes, together with its column, or leave "
-            "these rows out."
-        )
+    columns = np.array([column_of.get(value, -1) for value in found], dtype=np.intp)
+    return columns, np.flatnonzero(columns < 0)
+
+
+def _columns_of_rows(columns: NDArray[np.intp], codes: Codes, known: NDArray[Any]) -> Codes:
     if (columns == np.arange(len(columns))).all():
-        return codes, known
-    return columns.astype(_code_type(len(known))).take(codes), known
+        return codes
+    return columns.astype(_code_type(len(known))).take(codes)
+
+
+def _not_among(
+    known: NDArray[Any],
+    found: list[Any],
+    codes: Codes,
+    stranger: int,
+    name: str,
+    name_of_row: str,
+) -> ValueError:
+    row = name_of_row.format(int(np.flatnonzero(codes == stranger)[0]))
+    return ValueError(
+        f"{name} must be among classes {_shown(known)}; {row} holds {found[stranger]!r}. "
+        "Add it to classes, together with its column, or leave these rows out."
+    )
 
 
 def sorted_codes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
@@ -316,7 +437,7 @@ def _code_type(n_classes: int) -> Any:
     return np.int16 if n_classes <= np.iinfo(np.int16).max else np.int32
 
 
-def _refuse_bad_rows(scores: Reals, start: int) -> None:
+def _refuse_bad_rows(scores: Reals, start: int, name_of_row: str) -> None:
     """Raise an error that names the first row that is no distribution over the classes."""
     sums = scores.sum(axis=1)
     # Written so that NaN, which compares false, is caught too.
@@ -335,8 +456,8 @@ def _refuse_bad_rows(scores: Reals, start: int) -> None:
         what = f"has a sum of {sums[row]:.6g}"
         advice = "Pass predict_proba(X), or divide each row by its sum."
     raise ValueError(
-        f"probabilities must be at least 0 and sum to 1 in each row (within {NEAR_ONE:g}); row "
-        f"{start + row} {what}. {advice}"
+        f"probabilities must be at least 0 and sum to 1 in each row (within {NEAR_ONE:g}); "
+        f"{name_of_row.format(start + row)} {what}. {advice}"
     )
 
 

@@ -16,12 +16,13 @@ from rankprune.core._mass import mass_kept
 from rankprune.core.classes._class_inputs import (
     ClassInputs,
     label_counts,
+    validate_class_batch,
     validate_class_inputs,
 )
 from rankprune.core.classes._class_kernel import class_kernel_for
 from rankprune.core.classes._class_loops import Codes, Counts
 from rankprune.core.classes._noise_matrix import NoiseMatrix
-from rankprune.core.classes._ratio_search import RatioCutoffs, RatioSearch
+from rankprune.core.classes._ratio_search import ClassCutoffs, RatioSearch
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
 
 Reals = NDArray[np.float64]
@@ -223,11 +224,11 @@ def prune_by_ratios(codes: Codes, ratios: Reals, matrix: NoiseMatrix) -> ClassPr
     counts = rows_to_prune_by_class(matrix, label_counts(codes, len(matrix)))
     found = find_cutoffs(codes, ratios, counts)
     mask = np.empty(len(codes), dtype=bool)
-    ClassMarker(found).mark(mask, codes, ratios)
+    ClassMarker(found, matrix.classes).mark(mask, codes, ratios)
     return ClassPruning(mask, found.margins, counts, matrix.classes)
 
 
-def find_cutoffs(codes: Codes, ratios: Reals, ranks: Counts) -> RatioCutoffs:
+def find_cutoffs(codes: Codes, ratios: Reals, ranks: Counts) -> ClassCutoffs:
     """Return the ratio of a rank among the rows of each label, the smallest being of rank 1."""
     kernel, limit = class_kernel_for(len(codes)), max(_MIN_COPIED, len(codes) // _COPIED_SHARE)
     search = RatioSearch(len(ranks), min(len(codes), _MOST_CELLS))
@@ -237,9 +238,29 @@ def find_cutoffs(codes: Codes, ratios: Reals, ranks: Counts) -> RatioCutoffs:
 
 
 class ClassMarker:
-    """Marks the rows up to the cut-off of their label, batch by batch; of tied rows, the first."""
+    """Marks the rows up to the cut-off of their label, batch by batch; of tied rows, the first.
 
-    def __init__(self, cutoffs: RatioCutoffs) -> None:
+    Parameters
+    ----------
+    cutoffs : ClassCutoffs
+    classes : array-like of shape (n_classes,)
+        The label value of each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune.core import ClassCutoffs, ClassMarker
+    >>> cutoffs = ClassCutoffs(np.array([0.5, np.nan]), *np.array([[2, 0], [1, 0], [2, 0]]))
+    >>> marker = ClassMarker(cutoffs, ["a", "b"])  # of two rows at a ratio of 0.5, one goes
+    >>> marker.mark(mask := np.empty(3, bool), np.array([0, 0, 1]), np.array([0.5, 0.25, 0.5]))
+    >>> mask.tolist()
+    [True, True, False]
+    >>> marker.mark_batch(["a", "b"], [[1, 0], [0.5, 0.5]]).tolist()
+    [False, False]
+    """
+
+    def __init__(self, cutoffs: ClassCutoffs, classes: ArrayLike) -> None:
+        self._classes = np.asarray(classes)
         is_split = cutoffs.n_ties < cutoffs.n_equal
         values = np.where(cutoffs.n_pruned > 0, cutoffs.values, 0.0)
         self._limits = np.where(is_split, values, np.nextafter(values, np.inf))
@@ -250,6 +271,15 @@ class ClassMarker:
     def is_ordered(self) -> bool:
         """Return whether batches must come in row order, because only some tied rows are pruned."""
         return bool(self._left)
+
+    def mark_batch(
+        self, labels: ArrayLike, probabilities: ArrayLike, mask: BoolArray | None = None
+    ) -> BoolArray:
+        """Return the mask of a batch, written into ``mask`` if it is given."""
+        inputs = validate_class_batch(labels, probabilities, self._classes)
+        mask = np.empty(len(inputs), dtype=bool) if mask is None else mask
+        self.mark(mask, inputs.codes, ratios_of_rows(inputs))
+        return mask
 
     def mark(self, mask: BoolArray, codes: Codes, ratios: Reals) -> None:
         """Fill the mask of a batch of rows."""

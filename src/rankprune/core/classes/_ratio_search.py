@@ -24,17 +24,25 @@ _NOWHERE = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
-class RatioCutoffs:
+class ClassCutoffs:
     """Where the pruning of each label stops.
 
     Attributes
     ----------
     values : ndarray of shape (n_classes,)
-        Ratio of the last row pruned; NaN if there is none.
+        Ratio of the last row pruned: its label's score over the best other one, a millionth added
+        to both; NaN if there is none.
     n_pruned : ndarray of shape (n_classes,)
         Number of rows pruned.
     n_ties, n_equal : ndarray of shape (n_classes,)
         Number of pruned rows, and of all rows of the label, whose ratio equals ``values``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankprune.core import ClassCutoffs
+    >>> ClassCutoffs(np.array([1.0, np.nan]), *np.array([[2, 0], [1, 0], [1, 0]])).margins
+    array([ 0., nan])
     """
 
     values: Reals
@@ -84,6 +92,11 @@ class RatioSearch:
     def is_done(self) -> bool:
         """Return whether no further pass is needed."""
         return not self._is_open.any()
+
+    @property
+    def n_labels(self) -> Counts:
+        """Return the number of rows of each label in the first pass."""
+        return np.asarray(self._counts.sum(axis=1))
 
     def empty(self) -> RatioSearch:
         """Return a copy of the search that has seen no rows of this pass."""
@@ -156,10 +169,10 @@ class RatioSearch:
             n_labels += np.bincount(codes, minlength=len(n_labels))
         return n_labels
 
-    def cutoffs(self, ranks: Counts) -> RatioCutoffs:
+    def cutoffs(self, ranks: Counts) -> ClassCutoffs:
         """Return the ratio of each rank."""
         n_ties = np.where(ranks > 0, ranks - self._n_below, 0)
-        return RatioCutoffs(self._values, ranks, n_ties, self._n_equal)
+        return ClassCutoffs(self._values, ranks, n_ties, self._n_equal)
 
     def _rank_copied(self, ranks: Counts) -> None:
         codes, ratios = (np.concatenate(parts) for parts in zip(*self._copied, strict=True))
