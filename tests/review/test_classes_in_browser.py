@@ -1,13 +1,16 @@
 """The page for more than two labels in a real browser: keys, the box for names, mouse, undo."""
 
-import re
-import signal
-import subprocess
-import sys
-
 import pytest
 
-from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
+from chromium import (
+    assert_accessible,
+    browser,
+    open_page,
+    overflow,
+    press,
+    settle,
+    started,
+)
 from pet_table import PETS as KINDS
 from pet_table import pet_csv
 from rankprune import check_table, load_check
@@ -15,67 +18,16 @@ from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
 from reviewed_classes import PETS, class_run
 
+# Fixtures.
+__all__ = ["browser", "open_page", "started"]
+
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def serve():
-    """Start servers as people do; return the link of each person."""
-    started = []
-
-    def start(run, *words, command="review", people=("ann",)):
-        named = [word for name in people for word in ("--reviewer", name)]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "rankprune", command, str(run), *named, *words, "-q"],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return [re.search(r"http://\S+", process.stdout.readline())[0] for _ in people]
-
-    yield start
-    for process in started:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
-        assert process.returncode == 0
-
-
-@pytest.fixture
-def open_page(browser):  # noqa: F811 (the fixture)
-    """Open links, each in a browser of its own; nothing may be said to the console."""
-    contexts, said = [], []
-
-    def opened(link, *, width=1400, scheme="light", shows="#card"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(link)
-        page.wait_for_selector(f"{shows}:not([hidden])")
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert said == []
-
-
-@pytest.fixture
-def page(serve, open_page, pets):
+def page(started, open_page, pets):
     """The page of a review of four kinds of pets."""
-    return open_page(serve(pets)[0])
-
-
-def settle(page):
-    """Wait until nothing is on its way."""
-    page.wait_for_selector("#back:not([disabled])")
-
-
-def press(page, key):
-    page.keyboard.press(key)
-    settle(page)
+    return open_page(started("review", pets)[0])
 
 
 def answers(run, mode="review"):
@@ -191,9 +143,9 @@ def test_rows_are_chosen_by_any_given_label(page):
         press(page, "ArrowRight")
 
 
-def test_letters_open_no_box_if_a_label_begins_with_another_key(serve, open_page, tmp_path):
+def test_letters_open_no_box_if_a_label_begins_with_another_key(started, open_page, tmp_path):
     run = class_run(tmp_path, ("cat", "time zone", "owl"), 90)
-    page = open_page(serve(run)[0])
+    page = open_page(started("review", run)[0])
     page.keyboard.press("c")
     assert not page.is_visible("#labels")
     assert page.locator("#letters").is_hidden()
@@ -204,18 +156,18 @@ def test_letters_open_no_box_if_a_label_begins_with_another_key(serve, open_page
     assert answers(run) == ["=time zone"]
 
 
-def test_digits_are_their_own_keys(serve, open_page, tmp_path):
+def test_digits_are_their_own_keys(started, open_page, tmp_path):
     run = class_run(tmp_path, tuple("0123456789"), 300)
-    page = open_page(serve(run)[0])
+    page = open_page(started("review", run)[0])
     for key in "0739":
         press(page, key)
     assert answers(run) == ["=0", "=7", "=3", "=9"]
 
 
-def test_hundreds_of_labels_are_typed_quickly(serve, open_page, tmp_path):
+def test_hundreds_of_labels_are_typed_quickly(started, open_page, tmp_path):
     names = tuple(f"Kind é{number:03d} <i>of</i> animal" for number in range(200))
     run = class_run(tmp_path, names, 600)
-    page = open_page(serve(run)[0])
+    page = open_page(started("review", run)[0])
     assert len(offered(page)) == 9
     page.keyboard.type("/KIND E1")
     assert len(listed(page)) == 100
@@ -234,8 +186,8 @@ def test_hundreds_of_labels_are_typed_quickly(serve, open_page, tmp_path):
     ) == len(names)
 
 
-def test_a_disagreement_is_settled_by_a_third(serve, open_page, pets):
-    links = serve(pets, "--overlap", "100%", "--top", "1", people=("ann", "ben", "cec"))
+def test_a_disagreement_is_settled_by_a_third(started, open_page, pets):
+    links = started("review", pets, "--overlap", "100%", "--top", "1", people=("ann", "ben", "cec"))
     ann, ben = (open_page(link) for link in links[:2])
     press(ann, "1")
     press(ben, "2")
@@ -254,10 +206,10 @@ def test_a_disagreement_is_settled_by_a_third(serve, open_page, pets):
 @pytest.mark.parametrize(
     ("width", "scheme"), [(400, "light"), (400, "dark"), (1400, "light"), (1400, "dark")]
 )
-def test_everybody_can_use_it_at_any_width(serve, open_page, tmp_path, width, scheme):
+def test_everybody_can_use_it_at_any_width(started, open_page, tmp_path, width, scheme):
     names = ("<b>cat</b>", 'dog"onclick="x', "owl\u202e\n", "x" * 300, "كلب", "=ape", "a", "b", "c")
     run = class_run(tmp_path, names, 270)
-    page = open_page(serve(run, "--overlap", "100%")[0], width=width, scheme=scheme)
+    page = open_page(started("review", run, "--overlap", "100%")[0], width=width, scheme=scheme)
     assert overflow(page) <= 0
     assert_accessible(page)
     page.keyboard.press("/")
@@ -279,8 +231,8 @@ def blind(tmp_path):
     return check_table(path, "kind", id="row id", scorer=None).save(tmp_path / "run")
 
 
-def test_nothing_in_a_blind_audit_tells_label_or_score(serve, open_page, blind):
-    page = open_page(serve(blind, "--n", "8", "--seed", "0", command="audit")[0])
+def test_nothing_in_a_blind_audit_tells_label_or_score(started, open_page, blind):
+    page = open_page(started("audit", blind, "--n", "8", "--seed", "0")[0])
     seen = []
     page.on("response", lambda answer: seen.append(answer.text()))
     assert offered(page) == list(KINDS)
@@ -318,8 +270,8 @@ def test_nothing_in_a_blind_audit_tells_label_or_score(serve, open_page, blind):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1400, "light")])
-def test_everybody_can_audit_at_any_width(serve, open_page, blind, width, scheme):
-    link = serve(blind, "--n", "4", command="audit")[0]
+def test_everybody_can_audit_at_any_width(started, open_page, blind, width, scheme):
+    link = started("audit", blind, "--n", "4")[0]
     page = open_page(link, width=width, scheme=scheme)
     assert overflow(page) <= 0
     assert_accessible(page)

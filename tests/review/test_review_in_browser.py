@@ -1,78 +1,41 @@
 """The page in a real browser: the whole flow by keyboard and by mouse, alone and together."""
 
-import os
-import re
-import signal
 import sqlite3
 import statistics
-import subprocess
-import sys
 
 import pytest
 
-from chromium import assert_accessible, browser, overflow  # noqa: F401 (a fixture)
+from chromium import (
+    assert_accessible,
+    browser,
+    open_page,
+    overflow,
+    press,
+    settle,
+    started,
+)
 from rankprune import LabelCheck
 from rankprune.run._decision_log import DecisionLog
 from rankprune.run._directory import LOG_FILE
+
+# Fixtures.
+__all__ = ["browser", "open_page", "started"]
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def serve(folder, run):
-    """Start servers as people do; return the link of each person."""
-    started = []
+def serve(started, folder, run):
+    """Serve a page for the run; return the link of each person."""
 
-    def start(command="review", *words, people=("ann",), env=()):
-        named = [word for name in people for word in ("--reviewer", name)]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "rankprune", command, str(run), *named, *map(str, words)]
-            + ["--table", str(folder / "people.csv"), "-q"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **dict(env)},
-        )
-        started.append(process)
-        return [re.search(r"http://\S+", process.stdout.readline())[0] for _ in people]
+    def start(command="review", *words, **options):
+        return started(command, run, *words, "--table", folder / "people.csv", **options)
 
-    yield start
-    for process in started:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
-        assert process.returncode == 0
-
-
-@pytest.fixture
-def open_page(browser):  # noqa: F811 (the fixture)
-    """Open links, each in a browser of its own; nothing may be said to the console."""
-    contexts, said = [], []
-
-    def opened(link, *, width=1400, scheme="light", quiet=True, shows="#card"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        if quiet:
-            page.on("console", lambda message: said.append(message.text))
-            page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(link)
-        page.wait_for_selector(f"{shows}:not([hidden])")
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert said == []
+    return start
 
 
 def heading(page):
     return page.inner_text("#heading")
-
-
-def settle(page):
-    """Wait until nothing is on its way."""
-    page.wait_for_selector("#back:not([disabled])")
 
 
 def until(page, is_true):
@@ -82,11 +45,6 @@ def until(page, is_true):
             return
         page.wait_for_timeout(100)
     raise AssertionError("it did not come about")
-
-
-def press(page, key):
-    page.keyboard.press(key)
-    settle(page)
 
 
 def decisions(run):
@@ -431,7 +389,7 @@ def test_everybody_can_use_it_at_any_width(serve, open_page, command, width, sch
     assert_accessible(page)
 
 
-def test_a_used_link_says_so_and_is_accessible(serve, browser):  # noqa: F811 (the fixture)
+def test_a_used_link_says_so_and_is_accessible(serve, browser):
     (link,) = serve()
     context = browser.new_context()
     page = context.new_page()
