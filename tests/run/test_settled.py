@@ -280,10 +280,11 @@ class TestTrain:
             )
         assert better <= plain + 0.01
 
-    def test_it_equals_the_classifier_fitted_with_trusted_rows(self, tmp_path):
+    def test_it_equals_the_classifier_with_trusted_rows_and_the_rates_of_the_rest(self, tmp_path):
         from rankprune import RankPruningClassifier
         from rankprune.learners._named_models import find_model
         from rankprune.run._checked_table import read_checked_rows
+        from rankprune.run._judged_labels import rates_of_rest
 
         path, labels, _ = noisy_csv(tmp_path, n=300)
         run = checked(path, tmp_path / "run")
@@ -295,8 +296,12 @@ class TestTrain:
         y, trusted = labels == 1, np.zeros(300, dtype=bool)
         y[0] = not y[0]
         trusted[:2] = True
+        rest = rates_of_rest(check.noise_rates, labels == 1, np.array([0, 1]), y[:2])
         model = RankPruningClassifier(
-            find_model("logistic"), noise_estimator="confident-counts", random_state=0
+            find_model("logistic"),
+            positive_noise_rate=rest.positive_noise_rate,
+            negative_noise_rate=rest.negative_noise_rate,
+            random_state=0,
         ).fit(features.X, y, trusted=trusted)
         assert trained.n_pruned == model.prune_mask_.sum()
         np.testing.assert_allclose(trained.model.classifier.coef_, model.estimator_.coef_)
