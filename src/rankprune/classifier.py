@@ -40,11 +40,9 @@ from rankprune.core._intervals import (
 )
 from rankprune.core._parameters import validate_count, validate_level
 from rankprune.core._random import as_generator
-from rankprune.core.classes._class_labels import Labels, validate_any_labels
+from rankprune.core.classes._class_labels import validate_any_labels
 from rankprune.core.classes._class_pruning import prune_rows
-from rankprune.core.classes._class_verdict import answered_matrix, judge_matrix
 from rankprune.core.classes._class_weights import class_weights_of
-from rankprune.core.classes._estimate import known_matrix
 from rankprune.core.classes._noise_matrix import intervals_without_width
 from rankprune.core.counting._sketch import sketch_of
 from rankprune.exceptions import ClassAlmostEmptiedWarning, warn_caller
@@ -55,7 +53,7 @@ from rankprune.learners._class_based import (
     ClassStatus,
     ExaminedClasses,
     class_rows,
-    noise_matrix_of,
+    scored_classes,
 )
 from rankprune.learners._cloning import (
     RandomState,
@@ -64,6 +62,7 @@ from rankprune.learners._cloning import (
     private_random_state,
 )
 from rankprune.learners._copies import warn_if_models_saw_copies
+from rankprune.learners._number_of_labels import for_two_alone, refuse_other_parameters
 from rankprune.learners._probabilities import NO_EFFECT, Folds, check_rows
 from rankprune.learners._progress import log_progress
 from rankprune.learners._rate_based import Opinions, RateBasedClassifier, Scored
@@ -430,51 +429,10 @@ class RankPruningClassifier(RateBasedClassifier):
         """Return the checked rows, after checking the parameters for their number of classes."""
         X, y, groups = self._checked_features(X, y, groups)
         labels, weight = validate_any_labels(y, sample_weight, pos_label=self.pos_label, name="y")
+        refuse_other_parameters(self, labels)
         if isinstance(labels, BinaryLabels):
-            self._refuse_for_two(labels)
             return two_label_rows(X, groups, labels, weight, trusted)
-        self._refuse_for_many(labels)
         return class_rows(X, groups, labels, weight, trusted, self.rare, self.cv)
-
-    def _for_two_alone(self) -> list[str]:
-        """Return the names of parameters with values that more than two classes cannot have."""
-        names = [
-            name
-            for name in ("pos_label", "positive_noise_rate", "negative_noise_rate")
-            if getattr(self, name) is not None
-        ]
-        method = self.noise_estimator
-        is_for_many = method is None or (isinstance(method, str) and method in MATRIX_ESTIMATORS)
-        return names if is_for_many else [*names, "noise_estimator"]
-
-    def _refuse_for_two(self, labels: BinaryLabels) -> None:
-        if self.noise_matrix is not None:
-            positive = labels.classes.tolist()[labels.positive_column]
-            raise ValueError(
-                f"noise_matrix must be None for two labels, got {self.noise_matrix!r}. Pass "
-                "positive_noise_rate and negative_noise_rate, such as those of "
-                f"noise_matrix.one_vs_rest({positive!r})."
-            )
-        method = self.noise_estimator
-        if isinstance(method, str) and method not in NOISE_ESTIMATORS:
-            raise ValueError(
-                f"noise_estimator must be one of {sorted(NOISE_ESTIMATORS)} for two labels, or a "
-                f"callable, got {method!r}. Leave it out to use the default."
-            )
-
-    def _refuse_for_many(self, labels: Labels) -> None:
-        for name in self._for_two_alone():
-            value = getattr(self, name)
-            if name == "noise_estimator":
-                rule, advice = f"one of {sorted(MATRIX_ESTIMATORS)} or None", "Leave it out"
-            else:
-                rule, advice = "None", "Pass noise_matrix, e.g. NoiseMatrix.from_transition(...)"
-            raise ValueError(
-                f"{name} must be {rule} for more than two classes, got {value!r}. Only binary "
-                f"classification is supported with it, since it is for two labels alone. {advice}."
-            )
-        if self.noise_matrix is not None:
-            known_matrix(self.noise_matrix, labels.classes)
 
     def _estimate_and_prune(
         self, rows: FitRows | ClassRows, opinions: Opinions
@@ -490,28 +448,19 @@ class RankPruningClassifier(RateBasedClassifier):
 
     def _examine_classes(self, rows: ClassRows, opinions: Opinions) -> ExaminedClasses:
         """Do the same for more than two classes."""
-        folds, status = opinions.folds, rows.status
-        scores = folds.mean(opinions.columns)
-        known = self.noise_matrix and known_matrix(self.noise_matrix, rows.labels.classes)
-        estimated = noise_matrix_of(status, scores, known, self.noise_estimator)
-        n_opinions, verdict = opinions.columns.shape[1], None
-        if known is None and n_opinions > 1:
-            verdict = judge_matrix(estimated, n_opinions=n_opinions)
-        matrix = answered_matrix(verdict, estimated) if self._is_judged() else estimated
-        prune = partial(_pruned_classes, status, matrix)
-        mask, weights, ranking = self._prune(status, folds, scores, prune)
-        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), matrix)
-        return ExaminedClasses(
-            folds,
-            opinions.columns,
-            scores,
-            estimated,
-            matrix,
-            verdict,
+        scored = scored_classes(
             rows,
-            mask,
-            weights,
-            ranking,
+            opinions.folds,
+            opinions.columns,
+            self.noise_matrix,
+            self.noise_estimator,
+            is_judged=self._is_judged(),
+        )
+        prune = partial(_pruned_classes, rows.status, scored.matrix)
+        mask, weights, ranking = self._prune(rows.status, scored.folds, scored.scores, prune)
+        self._log("pruned %d of %d rows: %s", count_true(mask), len(mask), scored.matrix)
+        return ExaminedClasses(
+            **vars(scored), rows=rows, mask=mask, weights=weights, ranking=ranking
         )
 
     def _prune(
@@ -572,7 +521,7 @@ class RankPruningClassifier(RateBasedClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = not self._for_two_alone()
+        tags.classifier_tags.multi_class = not for_two_alone(self)
         return tags
 
 

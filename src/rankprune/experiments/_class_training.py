@@ -138,35 +138,62 @@ def learned_from(shares: Shares, schedule: Schedule, n_jobs: int) -> tuple[Share
     The range of a problem is stretched by what networks say that saw neither its family nor that
     of the problems it is stretched for.
     """
-    fold = folds(shares.family)
-    numbers = [number for number in np.unique(fold).tolist() if number >= 0]
-    left_out = [(), *((one,) for one in numbers), *combinations(numbers, 2)]
-    networks = dict(
-        zip(
-            left_out,
-            Parallel(n_jobs=n_jobs)(
-                delayed(trained)(shares.select(~np.isin(fold, one)), schedule) for one in left_out
-            ),
-            strict=True,
-        )
-    )
-
-    def stretched_without(number: int | None) -> ShareNetwork:
-        """Return the network of all folds but one, stretched by problems of all others."""
-        one = () if number is None else (number,)
-        others = np.isin(fold, [other for other in numbers if other != number])
-        raw = np.zeros((len(fold), N_RAW))
-        for other in np.unique(fold[others]).tolist():
-            rows = fold == other
-            raw[rows] = networks[tuple(sorted((*one, other)))].raw(shares.summaries[rows])
-        return stretched(networks[one], shares.select(others), raw[others])
-
-    points, low, high = np.full((3, len(fold)), np.nan)
-    for number in numbers:
-        rows, network = fold == number, stretched_without(number)
+    found = LeftOut.of(shares, schedule, n_jobs)
+    points, low, high = np.full((3, len(found.fold)), np.nan)
+    for number in found.numbers:
+        rows, network = found.fold == number, found.without(number)
         points[rows] = network.shares(shares.summaries[rows])
         low[rows], high[rows] = network.ends(shares.summaries[rows])
-    return stretched_without(None), Answers(points, low, high)
+    return found.without(None), Answers(points, low, high)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Networks of all problems, and of those without one or two folds.
+
+    Attributes
+    ----------
+    shares : Shares
+    fold : ndarray of shape (n,)
+        The fold of each problem.
+    networks : dict of tuple to ShareNetwork
+        By the folds that were left out.
+    """
+
+    shares: Shares
+    fold: NDArray[np.intp]
+    networks: dict[tuple[int, ...], ShareNetwork]
+
+    @classmethod
+    def of(cls, shares: Shares, schedule: Schedule, n_jobs: int) -> LeftOut:
+        """Return the networks, from the cache if possible."""
+        fold = folds(shares.family)
+        numbers = [number for number in np.unique(fold).tolist() if number >= 0]
+        left_out = [(), *((one,) for one in numbers), *combinations(numbers, 2)]
+        networks = Parallel(n_jobs=n_jobs)(
+            delayed(trained)(shares.select(~np.isin(fold, one)), schedule) for one in left_out
+        )
+        return cls(shares, fold, dict(zip(left_out, networks, strict=True)))
+
+    @property
+    def numbers(self) -> list[int]:
+        """Return the numbers of the folds."""
+        return [number for number in np.unique(self.fold).tolist() if number >= 0]
+
+    def without(self, number: int | None) -> ShareNetwork:
+        """Return the network of all folds but one, stretched by problems of all others."""
+        one = () if number is None else (number,)
+        others = np.isin(self.fold, [other for other in self.numbers if other != number])
+        raw = np.zeros((len(self.fold), N_RAW))
+        for other in np.unique(self.fold[others]).tolist():
+            rows = self.fold == other
+            network = self.networks[tuple(sorted((*one, other)))]
+            raw[rows] = network.raw(self.shares.summaries[rows])
+        return stretched(self.networks[one], self.shares.select(others), raw[others])
+
+    def without_family(self, family: str) -> ShareNetwork:
+        """Return the network that never saw a family."""
+        return self.without(int(self.fold[self.shares.family == family][0]))
 
 
 def trained(shares: Shares, schedule: Schedule) -> ShareNetwork:

@@ -18,7 +18,7 @@ from rankprune.core import MATRIX_ESTIMATORS, NoiseMatrix
 from rankprune.core.classes._class_inputs import ClassInputs
 from rankprune.core.classes._class_pruning import prune_classes, ratios_of_rows
 from rankprune.core.classes._matrix_estimators import handed_over
-from rankprune.core.classes._matrix_model import MatrixModel
+from rankprune.core.classes._matrix_model import MatrixModel, ShareNetwork
 from rankprune.core.classes._matrix_ranges import NO_WRONG_SHARE
 from rankprune.core.classes._tally import Tally
 from rankprune.experiments._cache import cached, file_name, forget
@@ -40,6 +40,7 @@ from rankprune.experiments._class_training import (
     BY_LABEL,
     TOTAL,
     Answers,
+    LeftOut,
     Shares,
     learned_from,
     shares_of,
@@ -90,6 +91,13 @@ def class_tables(n_jobs: int, people: Path | None, output: Path | None) -> Itera
         ]
         yield _people_table(images, [_measure(one) for one in images], of_learned)
         yield _people_ranges(images, of_learned, model)
+
+
+def networks_without_families(n_jobs: int) -> dict[str, ShareNetwork]:
+    """Return the network for the share of all labels that never saw each family of tables."""
+    total, _ = shares_of(chain(_problems(n_jobs), _more_problems(n_jobs)))
+    found = LeftOut.of(total, TOTAL, n_jobs)
+    return {name: found.without_family(name) for name in {table.family for table in TABLES}}
 
 
 def forget_measurements() -> None:

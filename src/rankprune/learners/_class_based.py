@@ -12,9 +12,10 @@ from rankprune.core import NoiseMatrix
 from rankprune.core._inputs import BoolArray, FloatArray
 from rankprune.core.classes._class_inputs import ClassInputs
 from rankprune.core.classes._class_labels import ClassLabels
-from rankprune.core.classes._class_verdict import ClassVerdict
+from rankprune.core.classes._class_verdict import ClassVerdict, answered_matrix, judge_matrix
 from rankprune.core.classes._estimate import (
     estimate_noise_matrix,
+    known_matrix,
     warn_if_labels_are_not_told_apart,
 )
 from rankprune.learners._base import Rows, Status, Weights, counted_and_doubted
@@ -157,12 +158,34 @@ def _rows_of_rare_classes(labels: ClassLabels, counted: BoolArray, cv: Any) -> B
     return rare[labels.codes] if rare.any() else None
 
 
-def noise_matrix_of(
-    status: ClassStatus, scores: FloatArray, known: NoiseMatrix | None, method: Any
-) -> NoiseMatrix:
-    """Return the known matrix, or the one estimated from the rows in doubt."""
-    inputs = status.inputs(scores)
-    if known is None:
-        return estimate_noise_matrix(inputs, method)
-    warn_if_labels_are_not_told_apart(inputs)
-    return known
+def scored_classes(
+    rows: ClassRows,
+    folds: Folds,
+    opinions: FloatArray,
+    known: NoiseMatrix | None,
+    method: Any,
+    *,
+    is_judged: bool,
+) -> ScoredClasses:
+    """Return the mean of the opinions, the noise of the rows in doubt, and the verdict on it.
+
+    Parameters
+    ----------
+    rows, folds, opinions
+        As in `ScoredClasses`.
+    known : NoiseMatrix or None
+    method : str or None
+        The noise estimator.
+    is_judged : bool
+        Whether there is no noise if the verdict is that the labels are clean.
+    """
+    scores = folds.mean(opinions)
+    inputs = rows.status.inputs(scores)
+    if known is not None:
+        warn_if_labels_are_not_told_apart(inputs)
+        known = known_matrix(known, rows.labels.classes)
+        return ScoredClasses(folds, opinions, scores, known, known, None)
+    estimated, n_opinions = estimate_noise_matrix(inputs, method), opinions.shape[1]
+    verdict = judge_matrix(estimated, n_opinions=n_opinions) if n_opinions > 1 else None
+    matrix = answered_matrix(verdict, estimated) if is_judged else estimated
+    return ScoredClasses(folds, opinions, scores, estimated, matrix, verdict)
