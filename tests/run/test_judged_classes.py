@@ -410,6 +410,11 @@ def test_the_audit_in_words(of_many, tmp_path):
         n_sure=200,
         n_wrong=int((given != truth)[sample.rows].sum()),
     )
+    pytest.importorskip("duckdb")
+    folder = of_many.save(tmp_path / "run")
+    record = replace(record, scores_sha256=load_check(folder).scores_key)
+    record.save(folder)
+    assert AuditRecord.load(folder) == record
     assert audit_headline(settled, record).startswith("A blind audit of 200 rows finds ")
     rows = audit_rows(settled, record)
     assert len(rows) == 1 + 8 + 3

@@ -135,7 +135,7 @@ def label_draws(
     """
     weights = groups.rows / np.maximum(groups.rows.sum(axis=0), 1)
     draws = posterior.shares @ weights
-    means = np.asarray(posterior.weight @ draws)
+    means = np.clip(posterior.weight @ draws, 0.0, 1.0)
     shared = np.flatnonzero(groups.shared)
     if len(shared):
         shared = shared[np.argsort(means[shared])]  # whatever the order of the classes
