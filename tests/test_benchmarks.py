@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from many_classes import class_check, class_labels
 from rankprune import check_labels
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
@@ -153,3 +154,25 @@ def test_simulated_audits_answer_as_checks_that_were_settled(share, monkeypatch)
     ranges = [getattr(settled.noise_rates.intervals, name) for name in judged_rows.QUANTITIES]
     assert found[:-2].tolist() == [end for one in ranges for end in (one.low, one.high)]
     assert found[-2] == settled.noise_rates.wrong_share
+
+
+@pytest.mark.parametrize("share", [0.1, 1.0], ids=["as believed", "against the model"])
+def test_simulated_audits_of_many_labels_answer_as_checks_that_were_settled(share, monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    judged_classes = importlib.import_module("judged_classes")
+    check = class_check(600)
+    labels, truth, probabilities = class_labels(600)
+    codes, right = (np.searchsorted(check.classes, names.astype(str)) for names in (labels, truth))
+    right = right if share < 1 else (codes + 1) % 3
+    problem = judged_classes.ClassProblem("a", "a", "a", "a", codes, right, probabilities)
+    auditor = judged_classes.Auditor(judged_classes.Population(problem, check.estimated_matrix))
+
+    sample = check.draw_audit(50, random_state=0)
+    settled = check.settle(sample, [check.classes[code] for code in right[sample.rows]])
+    found = auditor.result_of(sample.rows)
+
+    assert settled.judged.contradicts_model == (share == 1) == bool(found[judged_classes.AGAINST])
+    total = settled.wrong_share_interval
+    assert found[:3].tolist() == [total.low, total.high, total.estimate]
+    error = np.abs(settled.noise_matrix.joint - problem.joint).sum()
+    assert found[judged_classes.JOINT] == pytest.approx(error)

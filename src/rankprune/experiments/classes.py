@@ -67,7 +67,7 @@ def class_tables(n_jobs: int, people: Path | None, output: Path | None) -> Itera
     problems = _problems(n_jobs)
     found = _measured(n_jobs)
     # The problems that are reported come first.
-    total, labels = shares_of(chain(problems, _more_problems(n_jobs)))
+    total, labels = shares_of(chain(problems, more_problems(n_jobs)))
     network, answers = learned_from(total, TOTAL, n_jobs)
     by_label, label_answers = learned_from(labels, BY_LABEL, n_jobs)
     of_learned = [
@@ -112,7 +112,7 @@ def _problems(n_jobs: int) -> list[ClassProblem]:
     return [one for part in parts for one in part] + simulated
 
 
-def _more_problems(n_jobs: int) -> Iterator[ClassProblem]:
+def more_problems(n_jobs: int) -> Iterator[ClassProblem]:
     """Yield problems that are learned from, and not reported."""
     tasks = [
         *((table, N_ROUNDS + number) for number in range(N_MORE_ROUNDS) for table in TABLES),
