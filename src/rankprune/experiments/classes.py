@@ -95,7 +95,7 @@ def class_tables(n_jobs: int, people: Path | None, output: Path | None) -> Itera
 
 def networks_without_families(n_jobs: int) -> dict[str, ShareNetwork]:
     """Return the network for the share of all labels that never saw each family of tables."""
-    total, _ = shares_of(chain(_problems(n_jobs), _more_problems(n_jobs)))
+    total, _ = shares_of(chain(_problems(n_jobs), more_problems(n_jobs)))
     found = LeftOut.of(total, TOTAL, n_jobs)
     return {name: found.without_family(name) for name in {table.family for table in TABLES}}
 
