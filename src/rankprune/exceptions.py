@@ -155,10 +155,10 @@ class TableError(ValueError):
     >>> from rankprune import check_table
     >>> from rankprune.exceptions import TableError
     >>> try:
-    ...     check_table(pd.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "c"]}), "y")
+    ...     check_table(pd.DataFrame({"x": [1, 2, 3], "y": ["a", "a", "a"]}), "y")
     ... except TableError as error:
     ...     print(str(error).split(";")[0])
-    label must have two values
+    label must have at least two values
     """
 
 
