@@ -280,7 +280,8 @@ def count_ratios(counts: Counts, grid: Grid, codes: Codes, ratios: Reals) -> Non
     """Count the rows of each label whose ratio is in a bin of its grid."""
     places = _places(grid, codes, ratios)
     inside = (places >= 0) & (places < grid.n_bins)
-    places += codes * np.int64(grid.n_bins)
+    # Older versions of NumPy would multiply in the narrow type of the codes.
+    places += np.multiply(codes, grid.n_bins, dtype=np.int64)
     _add_cells(counts, places if inside.all() else places[inside])
 
 
